@@ -6,3 +6,5 @@ HOUR = 3600.0
 """Seconds of an hour."""
 MONTH_H = 730.0
 """Hours of an average month, as clouds bill."""
+YEARS = range(2000, 2201)
+"""Years of every date of a spec and of `--today`. Adding the longest time to live, 100 years, and a time zone stays a valid date."""

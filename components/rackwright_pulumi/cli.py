@@ -1,6 +1,5 @@
 """Commands that need the resource graph. pulumi is imported when one of them runs."""
 
-import json
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from rackwright.stackplan import StackPlan
 
     from rackwright_pulumi.resource_graph import Graph
-
-GRAPH_KEYS = {"type", "name", "urn", "inputs", "protect"}
-"""Required keys of each resource in a graph file."""
 
 
 def register(app: typer.Typer) -> None:
@@ -164,12 +160,6 @@ def _read(path: Path, as_json: bool, today: datetime | None, stack: str = "") ->
     """A graph from a file, or of a spec. stack: the stack name of a spec, so that two files are compared as versions of one stack."""
     if path.suffix != ".json":
         return graph_of(Session.of(path, as_json, today), stack)
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        why = error.strerror if isinstance(error, OSError) else f"not JSON: {error}"
-        raise UserError([Problem("G-file", f"cannot be read: {why}", fix="name a spec or a graph")], str(path)) from None
-    resources = found.get("resources") if isinstance(found, dict) else None
-    if not isinstance(resources, list) or not all(isinstance(node, dict) and node.keys() >= GRAPH_KEYS for node in resources):
-        raise UserError([Problem("G-file", "not a graph", fix="write one with `rackwright graph SPEC --json`")], str(path))
-    return found
+    from rackwright_pulumi.testing.graph_file import read_graph
+
+    return read_graph(path)

@@ -7,7 +7,7 @@ import pytest
 from rackwright import UserError
 from rackwright.estimator.calibration.calibrate import PRIOR_RUNS, calibrate, check_output_path, load_calibration
 from rackwright.estimator.calibration.coefficients import calibration
-from rackwright.estimator.dataset.columns.cells import MAX_CELL_BYTES, read_file
+from rackwright.estimator.dataset.columns.cells import MAX_CELL_CHARACTERS, read_file
 from rackwright.estimator.dataset.runs import DATA
 from rackwright.estimator.estimate import estimate
 
@@ -158,7 +158,7 @@ def test_a_long_cell_invalidates_only_its_row_and_an_unclosed_quote_gives_its_li
     found = calibrate(written(tmp_path, faster(1.1), faster(1.1, "OWN2", notes="x" * 200_000), faster(1.1, "OWN3", layers="9" * 200_000)))
     assert [run.row_id for run in found.runs] == ["OWN1", "OWN2"]
     with pytest.raises(UserError, match="line 2"):
-        calibrate(written(tmp_path, faster(1.1, notes="x" * (MAX_CELL_BYTES + 1))))
+        calibrate(written(tmp_path, faster(1.1, notes="x" * (MAX_CELL_CHARACTERS + 1))))
 
 
 def test_runs_without_a_usable_metric_list_the_usable_ones(tmp_path):

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "deployer": ("rackwright.diagnostics", "rackwright_pulumi.deployer", "rackwright_pulumi.resource_graph"),
     "policies": ("rackwright.catalog", "rackwright.diagnostics", "rackwright_pulumi.policies", "rackwright_pulumi.resource_graph"),
     "lookup": (
-        *("rackwright.catalog", "rackwright.stackplan", "rackwright.diagnostics", "rackwright.validation"),
+        *("rackwright.catalog", "rackwright.stackplan", "rackwright.diagnostics", "rackwright.files", "rackwright.validation"),
         *("rackwright_pulumi.lookup", "rackwright_pulumi.aws"),
     ),
 }
@@ -132,7 +132,7 @@ def test_components_import_only_the_stack_plan_of_the_pure_half(folder):
 def test_only_listed_modules_import_the_pure_half():
     """Simulator and recorder work without specs."""
     packages = {"aws", "gcp", "kubernetes", "blueprints"}
-    shared = ("rackwright.stackplan", "rackwright.lazy", "rackwright.diagnostics")
+    shared = ("rackwright.stackplan", "rackwright.lazy", "rackwright.diagnostics", "rackwright.files")
     looking = {
         path.relative_to(PULUMI).parts[0].removesuffix(".py")
         for path in files(PULUMI)

@@ -5,9 +5,9 @@ import time
 
 import pytest
 import rackwright
+from rackwright import files
 from rackwright.diagnostics.errors import UserError
 from rackwright.spec import examine, examine_file, load, read
-from rackwright.spec.reading import source as source_module
 from rackwright.spec.reading import tree as tree_module
 
 FINE = """\
@@ -73,7 +73,7 @@ def test_an_unreadable_file_is_refused(tmp_path, monkeypatch):
     def denied(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(source_module.Path, "open", denied)
+    monkeypatch.setattr(files.os, "open", denied)
     assert refused(path) == ("S-file", "The file cannot be read: Permission denied; ")
 
 
@@ -84,7 +84,7 @@ def test_a_nul_in_the_path_is_refused():
 def test_ten_megabytes_are_refused_without_reading(tmp_path, monkeypatch):
     path = tmp_path / "large.yaml"
     path.write_bytes(b"- spot\n" * 1_500_000)
-    monkeypatch.setattr(source_module.Path, "open", lambda *_: pytest.fail("opened"))
+    monkeypatch.setattr(files.os, "open", lambda *_: pytest.fail("opened"))
     monkeypatch.setattr(tree_module, "LOADER", lambda *_: pytest.fail("parsed"))
     code, said = refused(path)
     assert code == "S-size"

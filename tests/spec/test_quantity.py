@@ -26,7 +26,7 @@ BAD = [
     (Duration, "48", "S-unit"),
     (Duration, 48, "S-unit"),
     (Duration, "48 H", "S-unit"),
-    (Duration, "-1 h", "S-unit"),
+    (Duration, "-1 h", "S-range"),
     (Duration, "0 h", "S-range"),
     (Duration, "9e99 h", "S-range"),
     (Money, "9,000 USD", "S-unit"),

@@ -59,7 +59,7 @@ def test_warnings_do_not_refuse_a_spec():
 
 def test_a_warning_is_acknowledged_by_its_id_and_an_error_never():
     text = FINE.replace("us-central1", "us-centrl1") + "acknowledge: [{rule: S-42, reason: known}, {rule: S-50, reason: known}]\n"
-    assert [problem.code for problem in examine(text).problems] == ["S-50"]
+    assert [problem.code for problem in examine(text).problems] == ["S-50", "S-112"]
 
 
 def test_problems_come_in_file_order():

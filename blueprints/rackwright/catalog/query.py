@@ -21,6 +21,16 @@ def accelerator(catalog: Catalog, name: str) -> Accelerator | None:
     return catalog.accelerator_by_name.get(name.strip().lower())
 
 
+def missing_facts(machine: Machine, accelerator: Accelerator) -> tuple[str, ...]:
+    """Return the facts without which no estimate exists, and that are not published."""
+    facts = {
+        "FLOP/s": accelerator.bf16_flops or accelerator.fp16_flops,
+        "memory bandwidth": accelerator.memory_bandwidth_bytes_per_s,
+        "memory": machine.accelerator_memory_bytes or accelerator.memory_bytes,
+    }
+    return tuple(name for name, value in facts.items() if not value)
+
+
 def slices(catalog: Catalog, machine_name: str) -> tuple[TpuSlice, ...]:
     """Return the TPU topologies of a host machine type, smallest first."""
     return catalog.slices_by_machine.get(machine_name, ())

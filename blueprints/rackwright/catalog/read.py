@@ -30,6 +30,7 @@ from rackwright.catalog.rows import (
 )
 from rackwright.diagnostics.errors import CatalogError, UserError
 from rackwright.diagnostics.problem import Mark, Problem
+from rackwright.files import read_bytes
 
 DATA = Path(__file__).parent / "data"
 
@@ -220,12 +221,12 @@ def read_table(folder: Path, table: Table, name: str = "") -> list[Record]:
 def _own_prices(path: Path, units: Mapping[str, str]) -> list[Price]:
     """Return the user's price rows. units: sku -> unit of its price."""
     try:
-        rows = [Price(**record) for record in tables.PRICES.read(path.read_text(encoding="utf-8"), str(path))]
+        rows = [Price(**record) for record in tables.PRICES.read(read_bytes(path).decode("utf-8-sig"), str(path))]
     except CatalogError as fault:
         columns, mark = ", ".join(tables.PRICES.columns), Mark(fault.line, 1) if fault.line else None
         raise UserError([Problem("S-price-file", str(fault), fix=f"columns: {columns}", mark=mark)], str(path)) from None
     except (OSError, UnicodeDecodeError) as fault:
-        raise UserError([Problem("S-price-file", f"cannot be read: {fault}")], str(path)) from None
+        raise UserError([Problem("S-price-file", f"cannot be read: {getattr(fault, 'strerror', None) or fault}")], str(path)) from None
     problems = [
         Problem("S-price-sku", f"{row.sku!r} is no machine or TPU generation of the catalog") for row in rows if row.sku not in units
     ]

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rackwright.cli.terminal import emit
+from rackwright.units import YEARS
 
 app = typer.Typer(
     name="rackwright",
@@ -18,9 +19,17 @@ app = typer.Typer(
 
 SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="Path of a spec, such as stacks/llama-70b-sft.yaml.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def _supported(today: datetime | None) -> datetime | None:
+    if today and today.year not in YEARS:
+        raise typer.BadParameter(f"the year must be from {YEARS[0]} to {YEARS[-1]}, got {today.year}")
+    return today
+
+
 Today = Annotated[
     datetime | None,
-    typer.Option("--today", formats=["%Y-%m-%d"], help="Date of the plan and its time to live.", show_default="today"),
+    typer.Option("--today", formats=["%Y-%m-%d"], callback=_supported, help="Date of the plan and its time to live.", show_default="today"),
 ]
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from rackwright.diagnostics.errors import CatalogError, UserError
-from rackwright.diagnostics.problem import Level, Problem
+from rackwright.diagnostics.problem import Level, Problem, escaped
 
 DONE, NOT_FEASIBLE, BAD_INPUT, DEFECT, STOPPED = 0, 1, 2, 3, 130
 SPINNER_DELAY_S = 0.7
@@ -40,9 +40,9 @@ def working(text: str, quiet: bool = False) -> Generator[None]:
 
 
 def emit(value: Any) -> None:
-    """Prints a text, or a value as JSON, on standard output."""
+    """Prints a text, or a value as JSON, on standard output. Control characters are escaped, also in JSON."""
     text = value if isinstance(value, str) else json.dumps(value, indent=2, default=str, ensure_ascii=False)
-    sys.stdout.write(text.removesuffix("\n") + "\n")
+    sys.stdout.write(escaped(text.removesuffix("\n"), keep="\n") + "\n")
 
 
 def tell(problems: Sequence[Problem], source: str = "") -> None:
@@ -85,6 +85,7 @@ def _report(error: Any, as_json: bool) -> int:
         if as_json:
             emit(failure(problems, source))
         elif hasattr(error, "show"):  # a usage error of the parser
+            error.message = escaped(error.message)
             error.show()
         else:
             tell(problems, source)

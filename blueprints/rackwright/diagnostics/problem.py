@@ -1,5 +1,6 @@
 """A problem, its path in the spec, and its line in the file."""
 
+import json
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -97,10 +98,19 @@ class Problem:
     def __str__(self) -> str:
         line = f" (line {self.mark.line})" if self.mark else ""
         fix = f"; {self.fix}" if self.fix else ""
-        return without_tokens(f"{self.level} {self.code} at {self.at}{line}: {self.reason}{fix}")
+        return visible(f"{self.level} {self.code} at {self.at}{line}: {self.reason}{fix}")
 
 
 def visible(text: str) -> str:
     """The text with tabs as spaces, known tokens hidden, and control characters escaped, which a terminal would execute."""
-    text = without_tokens(text.replace("\t", TAB))
-    return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return escaped(without_tokens(text.replace("\t", TAB)))
+
+
+def escaped(text: str, keep: str = "") -> str:
+    """The text with control, bidirectional and other invisible characters written as in JSON: `\\u001b`. keep: characters left as is.
+
+    JSON text stays the same document, because only strings have such characters, apart from line breaks.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else json.dumps(c)[1:-1].replace("\x7f", "\\u007f") for c in text)

@@ -20,9 +20,19 @@ _INK = {"error": "\033[1;31m", "warning": "\033[1;33m", "caret": "\033[32m", "en
 def rendered(error: UserError, *, color: bool = False) -> str:
     """Every problem of `error`; with line and caret where its source is a file that can be read."""
     path = Path(error.source) if error.source else None
-    readable = path is not None and path.is_file() and path.stat().st_size <= MAX_FILE_BYTES
-    text = path.read_text(encoding="utf-8", errors="replace") if readable and path else ""
-    return render(error.problems, text, error.source, color=color)
+    return render(error.problems, _content(path) if path else "", error.source, color=color)
+
+
+def _content(path: Path) -> str:
+    """The text of a regular file within the limit, else ""."""
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError):
+        return ""
+    return content.decode("utf-8", errors="replace") if len(content) <= MAX_FILE_BYTES else ""
 
 
 def render(problems: Sequence[Problem], text: str, source: str, color: bool = False) -> str:
@@ -39,6 +49,7 @@ def render(problems: Sequence[Problem], text: str, source: str, color: bool = Fa
 
 
 def _one(problem: Problem, line: str | None, source: str, color: bool) -> str:
+    source = visible(source)
     place = f"{source}:{problem.mark.line}:{problem.mark.column}" if problem.mark else source
     ink = _INK if color else dict.fromkeys(_INK, "")
     path = visible(str(problem.at)[:MAX_QUOTED_CHARACTERS])

@@ -11,6 +11,9 @@ from rackwright.estimator.config.jsonl import parse_line
 from rackwright.estimator.estimate import estimate
 from rackwright.estimator.result import Estimate
 
+MAX_LINE_CHARACTERS = 100_000
+"""Longest line. A configuration has some thousand characters."""
+
 
 @dataclass(frozen=True)
 class LineResult:
@@ -31,7 +34,10 @@ def estimate_lines(text: str, calibrated: Calibration | None = None) -> Iterator
     if not text.strip():
         yield LineResult(1, None, (Problem("E-json", "the file contains no configuration", fix="write one JSON object per line"),))
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
-        if line.strip():
+        if len(line) > MAX_LINE_CHARACTERS:
+            reason = f"the line has {len(line):,} characters; the maximum is {MAX_LINE_CHARACTERS:,}"
+            yield LineResult(number, None, (Problem("E-json", reason, fix="write one configuration per line", mark=Mark(number, 1)),))
+        elif line.strip():
             try:
                 yield LineResult(number, estimate(parse_line(line), calibrated))
             except UserError as error:

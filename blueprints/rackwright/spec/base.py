@@ -7,6 +7,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, WithJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
+from rackwright.units import YEARS
+
 LARGEST_INT = 10**15
 """Upper limit of every integer in a spec. Keeps arithmetic on absurd values finite."""
 
@@ -75,6 +77,8 @@ def _moment(value: object) -> datetime:
         raise wrong("S-date", f"Expected a date with time and time zone, got {quote(value)}", "such as 2026-12-01T11:30:00Z") from None
     if moment.tzinfo is None:
         raise wrong("S-date", f"{quote(str(value))} has no time zone", f"such as {moment.isoformat()}Z")
+    if moment.year not in YEARS:
+        raise wrong("S-date", f"Expected a date from {YEARS[0]} to {YEARS[-1]}, got {quote(str(value))}", "such as 2026-12-01T11:30:00Z")
     return moment
 
 

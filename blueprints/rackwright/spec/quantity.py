@@ -41,8 +41,13 @@ MEANT = {
 }
 ALIASES = {alias: unit for unit, aliases in MEANT.items() for alias in aliases.split()}
 """Common misspelling -> unit. Used only to suggest a fix."""
+SIGNS = {"€": "EUR", "£": "GBP", "¥": "JPY or CNY", "₹": "INR", "₩": "KRW"}
+CURRENCY = re.compile(r"[€£¥₹₩]|\b(?:EUR|GBP|JPY|CNY|INR|KRW|CHF|CAD|AUD|SEK|NOK|DKK|PLN|BRL|SGD|HKD|TWD|ILS|AED)\b", re.IGNORECASE)
+"""Signs and ISO 4217 codes of other currencies. The catalog has prices in US dollars only."""
 COUNT_RANGE = (1e-6, 1e18)
 """Allowed range of counts. Keeps arithmetic on absurd values finite."""
+MAX_TOKENS = 10**9
+"""Upper limit of the length of a prompt or answer. The longest published context window has 10 million tokens."""
 
 
 def _pattern(units: dict[str, float]) -> str:
@@ -57,9 +62,14 @@ def _reader(units: dict[str, float], what: str, example: str, bounds: tuple[str,
         return float(found[1]) * units[found[2]] if found else None
 
     low, high = (parse(bound) or 0.0 for bound in bounds)
+    such_as = f"such as {example.split(',')[0]}"
 
     def read(value: object) -> float:
         amount = parse(value) if isinstance(value, str) else None
+        if amount is None and isinstance(value, str) and value.lstrip().startswith("-") and parse(value.replace("-", "", 1)) is not None:
+            raise wrong("S-range", f"{quote(value)} is negative; expected {what} between {bounds[0]} and {bounds[1]}")
+        if amount is None and (currency := _currency(value, units)):
+            raise wrong("S-unit", f"{quote(value)} is in {currency}; amounts are in US dollars (USD)", f"convert it to USD, {such_as}")
         if amount is None:
             raise wrong(
                 "S-unit", f"Expected {what}, a number with a unit ({', '.join(units)}), got {quote(value)}", _meant(value, units, example)
@@ -69,6 +79,12 @@ def _reader(units: dict[str, float], what: str, example: str, bounds: tuple[str,
         return amount
 
     return read
+
+
+def _currency(value: object, units: dict[str, float]) -> str:
+    """The ISO code of another currency in an amount of money; "" where there is none."""
+    named = CURRENCY.search(value) if isinstance(value, str) and any(unit.startswith("USD") for unit in units) else None
+    return SIGNS.get(named[0], named[0].upper()) if named else ""
 
 
 def _meant(value: object, units: dict[str, float], example: str) -> str:
@@ -89,14 +105,24 @@ def _quantity(units: dict[str, float], what: str, example: str, bounds: tuple[st
     return BeforeValidator(_reader(units, what, example, bounds)), WithJsonSchema(schema)
 
 
-def _count(value: object) -> float:
+def _number(value: object) -> float:
     text = value if isinstance(value, str) else repr(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
     if not re.fullmatch(rf"-?{NUMBER}|inf|nan", text):
         raise wrong("S-type", f"Expected a number, got {quote(value)}", "such as 250000 or 1.35e9")
-    low, high = COUNT_RANGE
-    if not low <= float(text) <= high:
-        raise wrong("S-range", f"Expected a number above 0 and at most {high:.0e}, got {quote(value)}")
     return float(text)
+
+
+def _count(value: object) -> float:
+    low, high = COUNT_RANGE
+    if not low <= (number := _number(value)) <= high:
+        raise wrong("S-range", f"Expected a number above 0 and at most {high:.0e}, got {quote(value)}")
+    return number
+
+
+def _tokens(value: object) -> float:
+    if not 1 <= (number := _number(value)) <= MAX_TOKENS:
+        raise wrong("S-range", f"Expected a number of tokens from 1 to {MAX_TOKENS:,}, got {quote(value)}")
+    return number
 
 
 Duration = Annotated[float, *_quantity(SECONDS, "a duration", "48h, 30 min or 50 ms", ("0.001 ms", "5200 w"))]
@@ -125,3 +151,9 @@ Count = Annotated[
     WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": rf"^{NUMBER}$"}]}),
 ]
 """Positive number without a unit. Accepts `1.35e9`, which YAML 1.2 parsers may read as text."""
+TokenLength = Annotated[
+    float,
+    BeforeValidator(_tokens),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 1, "maximum": MAX_TOKENS}, {"type": "string", "pattern": rf"^{NUMBER}$"}]}),
+]
+"""Tokens of one prompt or answer, on average or at a percentile."""

@@ -4,29 +4,78 @@ Two formats are read: that of `rackwright lookup --write-quotas`, and the output
 `aws service-quotas list-service-quotas --service-code ec2`, one document or a list of them.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
+from rackwright.files import read_bytes
 from rackwright.spec.infra import Place, Quotas
 from rackwright.spec.spec import Spec
 
 FORM = "write it with `rackwright lookup SPEC --write-quotas FILE`, or `aws service-quotas list-service-quotas --service-code ec2`"
-LARGEST_BYTES = 10_000_000
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class Granted(BaseModel):
-    """One quota. value: granted amount; used: current usage; both in the quota's unit."""
-
+class _Row(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
-    value: float = Field(ge=0)
-    used: float = Field(0, ge=0)
+
+class Granted(_Row):
+    """One quota. value: granted amount; used: current usage; both in the quota's unit."""
+
+    value: Amount
+    used: Amount = 0.0
+
+
+class QuotasByRegion(_Row):
+    """Document of `rackwright lookup --write-quotas`."""
+
+    regions: dict[str, dict[str, Granted]]
+
+    def available(self) -> Quotas:
+        return {region: {code: max(0.0, row.value - row.used) for code, row in granted.items()} for region, granted in self.regions.items()}
+
+
+class ServiceQuota(_Row):
+    """One row of `aws service-quotas list-service-quotas`. The ARN has the region; that of an account-wide quota has none."""
+
+    QuotaArn: Annotated[str, Field(pattern=r"^arn(:[^:]*){5}")]
+    QuotaCode: str
+    Value: Amount
+
+    @property
+    def region(self) -> str:
+        return self.QuotaArn.split(":")[3]
+
+
+class ServiceQuotas(_Row):
+    """Output of `aws service-quotas list-service-quotas`."""
+
+    Quotas: list[ServiceQuota]
+
+    def available(self) -> Quotas:
+        found: Quotas = {}
+        for row in self.Quotas:
+            if row.region:
+                found.setdefault(row.region, {})[row.QuotaCode] = row.Value
+        return found
+
+
+def _form(document: object) -> str:
+    return "<list>" if isinstance(document, list) else "<quotas>" if isinstance(document, dict) and "Quotas" in document else "<regions>"
+
+
+_Document = Annotated[Annotated[QuotasByRegion, Tag("<regions>")] | Annotated[ServiceQuotas, Tag("<quotas>")], Discriminator(_form)]
+_FILE = TypeAdapter(
+    Annotated[
+        Annotated[QuotasByRegion, Tag("<regions>")] | Annotated[ServiceQuotas, Tag("<quotas>")] | Annotated[list[_Document], Tag("<list>")],
+        Discriminator(_form),
+    ]
+)
 
 
 class QuotaFileError(UserError):
@@ -36,13 +85,17 @@ class QuotaFileError(UserError):
 def read_quotas(path: Path) -> Quotas:
     """Return region -> quota code -> granted amount less usage. Raises QuotaFileError."""
     try:
-        if path.stat().st_size > LARGEST_BYTES:
-            raise _unreadable(path, f"it is larger than {LARGEST_BYTES // 10**6} MB")
-        found = _regions(json.loads(path.read_bytes()))
+        document = _FILE.validate_json(read_bytes(path))
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None
-    except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
-        raise _unreadable(path, f"it is not a quota file ({type(error).__name__})") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(step) for step in first["loc"] if step not in ("<regions>", "<quotas>", "<list>"))
+        raise _unreadable(path, f"it is not a quota file: {where + ': ' if where else ''}{first['msg']}") from None
+    found: Quotas = {}
+    for part in document if isinstance(document, list) else [document]:
+        for region, quotas in part.available().items():
+            found.setdefault(region, {}).update(quotas)
     if not any(found.values()):
         raise _unreadable(path, "it contains no quota")
     return found
@@ -72,25 +125,6 @@ def _with(spec: Spec, quotas: Callable[[Place], Quotas | None]) -> Spec:
     infra = spec.infra
     lists = {key: tuple(p.model_copy(update={"quotas": quotas(p)}) for p in getattr(infra, key)) for key in ("any_of", "ordered")}
     return spec.model_copy(update={"infra": infra.model_copy(update=lists)})
-
-
-def _regions(document: Any) -> Quotas:
-    if isinstance(document, list):
-        merged: Quotas = {}
-        for part in document:
-            for region, quotas in _regions(part).items():
-                merged.setdefault(region, {}).update(quotas)
-        return merged
-    found: Quotas = {}
-    if "Quotas" in document:
-        for row in document["Quotas"]:  # the region is part of the ARN; account-wide quotas have none and are skipped
-            if region := row["QuotaArn"].split(":")[3]:
-                found.setdefault(region, {})[row["QuotaCode"]] = float(row["Value"])
-        return found
-    for region, rows in document["regions"].items():
-        granted = {code: Granted.model_validate(entry) for code, entry in rows.items()}
-        found[region] = {code: max(0.0, row.value - row.used) for code, row in granted.items()}
-    return found
 
 
 def _unreadable(path: Path, why: str) -> QuotaFileError:

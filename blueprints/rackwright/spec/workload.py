@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from rackwright.spec.base import PLAIN, Flag, Id, Name, Part, PositiveInt, Text, Uri, Variable
-from rackwright.spec.quantity import Count, Duration, Money, Percent, RequestPrice, Size, TokenPrice
+from rackwright.spec.quantity import Count, Duration, Money, Percent, RequestPrice, Size, TokenLength, TokenPrice
 
 auto_or_quantity = Discriminator(lambda value: "<auto>" if value == "auto" else PLAIN)
 Dtype = Literal["auto", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "nf4"]
@@ -166,9 +166,9 @@ class Finetune(_Training):
 class Tokens(Part):
     """Length distribution of prompts or answers, tokens."""
 
-    mean: Count
+    mean: TokenLength
     """Mean over all requests."""
-    p95: Count | None = None
+    p95: TokenLength | None = None
     """95th percentile over all requests."""
 
 

@@ -19,6 +19,7 @@ from rackwright.catalog import Catalog
 from rackwright.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
+from rackwright.files import read_bytes
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec import Spec
 from rackwright.spec.blueprint import Nodes, Safety
@@ -122,7 +123,7 @@ def with_open_items(decision: Decision, problems: Iterable[Problem]) -> Decision
 def read_decision(path: Path) -> Decision | None:
     """The decision beside a spec; None without the file. Raises UserError when this release cannot read it."""
     try:
-        decision = _adapter().validate_json(path.read_bytes())
+        decision = _adapter().validate_json(read_bytes(path))
     except FileNotFoundError:
         return None
     except OSError as error:

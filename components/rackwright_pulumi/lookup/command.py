@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
+from rackwright.files import read_bytes, write_text
 from rackwright.stackplan import StackPlan
 
 from rackwright_pulumi.lookup.account import Account, NotAnswered
@@ -43,7 +44,7 @@ def write_quotas(path: Path, plan: StackPlan, account: Account, today: date) -> 
     old = _old(path)
     regions = {**old.get("regions", {}), plan.place.region: dict(sorted(rows.items()))}
     document = {"account": plan.place.account, "exported_on": today.isoformat(), "regions": regions}
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(document, indent=1) + "\n")
     return len(rows)
 
 
@@ -51,7 +52,7 @@ def _old(path: Path) -> dict[str, dict]:
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_bytes(path))
         return found if isinstance(found["regions"], dict) else {}
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise UserError([Problem("K-09", "The file has no quotas, and was not changed", fix="use another file name")], str(path)) from None

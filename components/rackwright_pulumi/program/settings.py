@@ -10,6 +10,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.diagnostics.render import rendered
 from rackwright.stackplan import LAYERS
+from rackwright.units import YEARS
 from rackwright.workflow.clock import clock
 from rackwright.workflow.decision import decision_path, renewal
 from rackwright.workflow.pipeline import Decided, Pipeline
@@ -58,9 +59,12 @@ class Settings:
 
 def _day(text: str | None) -> date | None:
     try:
-        return date.fromisoformat(text) if text else None
+        day = date.fromisoformat(text) if text else None
     except ValueError:
         raise pulumi.RunError(f"rackwright:today is {text!r}, not a date. Set it to a date such as 2026-11-21, or remove it") from None
+    if day and day.year not in YEARS:
+        raise pulumi.RunError(f"rackwright:today is {text!r}. Set it to a date from {YEARS[0]} to {YEARS[-1]}, or remove it")
+    return day
 
 
 def _layers(text: str | None) -> tuple[str, ...]:

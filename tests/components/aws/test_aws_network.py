@@ -41,6 +41,9 @@ class TestNetwork:
         assert "natGatewayId" in routes["demo-network-private-out"]
         assert "gatewayId" in routes["demo-network-public-out"]
 
+    def test_a_nat_gateway_is_deleted_before_its_replacement_takes_the_address(self):
+        assert network().one("aws:ec2/natGateway:NatGateway").options["deleteBeforeReplace"] is True
+
     def test_f26_users_of_a_subnet_depend_on_its_routes(self):
         """On destroy no gateway goes before the machines that call out through it."""
         graph = network()

@@ -1,6 +1,7 @@
 """Architecture of a model, with validation. Does not depend on the catalog's files or on formulas."""
 
 import dataclasses
+import math
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +14,15 @@ AttentionKind = Literal["none", "mha", "gqa", "mqa", "mla"]
 Biases = Literal["none", "qkv", "qv"]
 WeightsFormat = Literal["bf16", "fp8", "fp4"]
 
-MAX_COUNT = 2**60
-"""Upper limit of every count. Rejects absurd values before arithmetic."""
+MAX_WIDTH = 10**7
+"""Upper limit of widths, heads, experts and vocabularies. The widest of the catalog is a vocabulary of 262,144."""
+MAX_COUNT = 10**9
+"""Upper limit of every other count, such as contexts and windows in tokens. The longest published context has 10 million."""
+MAX_PARAMETERS = 10**16
+"""Upper limit of parameter counts, and of layers x the parameters of one layer. Products with tokens then stay below 2**63, the range of
+numpy's integers."""
+MAX_FLOPS = 2**60
+"""Upper limit of the operations of one sample."""
 MAX_LAYERS = 10_000
 """Upper limit of layers, because parameters are counted layer by layer. The deepest model of the catalog has 126."""
 
@@ -184,16 +192,38 @@ def _check_type(name: str, value: Any) -> None:
         if not isinstance(value, options):
             raise ConfigError(f"{name} must be {'true or false' if bool in options else 'text'}, not {value!r}", field=name)
         return
-    if isinstance(value, bool) or not isinstance(value, (int, float) if float in options else int) or not 0 <= value < MAX_COUNT:
+    if isinstance(value, bool) or not isinstance(value, (int, float) if float in options else int) or not 0 <= value < math.inf:
         raise ConfigError(f"{name} must be a whole number, 0 or more, not {value!r}", field=name)
+    if value > (limit := _limit(name)):
+        raise ConfigError(f"{name} {value} is more than {limit}", field=name)
     if value == 0 and type(None) in options:
         raise ConfigError(f"{name} must be more than 0; leave it out when there is none", field=name)
 
 
+def _limit(name: str) -> int:
+    """Upper limit of a count."""
+    if name in ("layers", "encoder_layers", "mtp_layers"):
+        return MAX_LAYERS
+    if name == "flops_per_sample":
+        return MAX_FLOPS
+    if "parameter" in name:
+        return MAX_PARAMETERS
+    return MAX_COUNT if any(word in name for word in ("context", "window", "positions", "tokens")) else MAX_WIDTH
+
+
+def _check_size(a: Architecture) -> None:
+    """Refuse shapes with more parameters than MAX_PARAMETERS, by an upper bound of the widths of one layer."""
+    experts = a.experts * a.expert_ffn + a.shared_experts * a.shared_expert_ffn
+    width = a.heads * a.head_dim + a.ffn + experts + a.vocab + (a.q_lora_rank or 0) + (a.kv_lora_rank or 0)
+    latent = ((a.q_lora_rank or 0) + (a.kv_lora_rank or 0)) * a.heads
+    latent *= (a.qk_nope_head_dim or 0) + (a.qk_rope_head_dim or 0) + (a.v_head_dim or 0)
+    parameters = (a.layers + a.encoder_layers + a.mtp_layers) * (3 * a.hidden * width + latent)
+    if parameters > MAX_PARAMETERS:
+        raise ConfigError(f"layers x the widths of a layer give up to {parameters:.1e} parameters, more than {MAX_PARAMETERS:.0e}")
+
+
 def _check_shape(a: Architecture) -> None:
-    for part in ("layers", "encoder_layers", "mtp_layers"):
-        if getattr(a, part) > MAX_LAYERS:
-            raise ConfigError(f"{part} {getattr(a, part)} is more than {MAX_LAYERS}", field=part)
+    _check_size(a)
     if a.experts:
         _require(a, "experts_per_token", "expert_ffn", "moe_every")
         if a.experts_per_token > a.experts:

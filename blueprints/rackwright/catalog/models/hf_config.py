@@ -9,6 +9,7 @@ from typing import Any
 from rackwright.catalog.models.architecture import Architecture, ConfigError, from_fields
 from rackwright.catalog.models.hf_fields import Fields
 from rackwright.catalog.models.hf_types import READERS
+from rackwright.files import FileTooLargeError, read_bytes
 
 WEIGHTS_FORMATS = {"fp8": "fp8", "mxfp4": "fp4"}
 """`quant_method` -> format of checkpoints published in fewer than 16 bits. Other methods quantize 16-bit weights afterwards."""
@@ -47,14 +48,12 @@ def read_hf_config(source: str | Path | Mapping[str, Any]) -> Architecture:
 
 def _load(path: Path) -> Mapping[str, Any]:
     try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise ConfigError(f"{path} has more than {LARGEST_FILE_BYTES // 2**20} MiB: not a config.json")
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(read_bytes(path, LARGEST_FILE_BYTES))
+    except FileTooLargeError as error:
+        raise ConfigError(f"{path} has more than {LARGEST_FILE_BYTES // 2**20} MiB: not a config.json") from error
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        if isinstance(error, ConfigError):
-            raise
         raise ConfigError(f"{path} is not JSON: {error}") from error
     if not isinstance(config, dict):
         raise ConfigError(f"{path} holds no JSON object")

@@ -20,6 +20,7 @@ from rackwright.estimator.dataset.columns.cells import CSV_NAMES, BrokenCell, Pr
 from rackwright.estimator.dataset.columns.hardware import unknown_accelerator_reason
 from rackwright.estimator.dataset.columns.measured import METRICS, UNITS, measured_value
 from rackwright.estimator.dataset.runs import DATA, read_row
+from rackwright.files import read_bytes
 
 PRIOR_RUNS = 2.0
 """Weight of the prior: two measured runs correct half of the log error, eight runs four fifths. Assumption of rackwright, 2026-11."""
@@ -125,7 +126,7 @@ def load_calibration(path: Path | None) -> Calibration:
     if path is None:
         return shipped
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_bytes(path))
         factors = {str(name): _read_factor(str(name), f) for name, f in data["factors"].items()}
         base = str(data["base"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as fault:
@@ -145,7 +146,7 @@ def check_output_path(path: Path, runs: Path) -> None:
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return
     try:
-        is_replaceable = not path.samefile(runs) and {"base", "factors"} <= json.loads(path.read_text(encoding="utf-8")).keys()
+        is_replaceable = not path.samefile(runs) and {"base", "factors"} <= json.loads(read_bytes(path)).keys()
     except (OSError, ValueError, AttributeError, RecursionError):
         is_replaceable = not path.is_file()  # writing to a folder or device fails later with its own message
     if not is_replaceable:

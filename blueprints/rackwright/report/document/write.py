@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import Problem
+from rackwright.diagnostics.problem import Problem, escaped
 from rackwright.files import write_text
 from rackwright.report.document.contents import contents
 from rackwright.sizing.economics.serving import Economics, economics_of
@@ -56,7 +56,8 @@ def render_report(
         lstrip_blocks=True,
     )
     jinja.filters |= {"md": markdown, "code": code}
-    return jinja.get_template(TEMPLATES[suffix]).render(shown, plots=_plots(spec, plan, economics) if suffix == ".html" else {})
+    text = jinja.get_template(TEMPLATES[suffix]).render(shown, plots=_plots(spec, plan, economics) if suffix == ".html" else {})
+    return escaped(text, keep="\n\t")
 
 
 def code(text: str) -> Markup:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rackwright.catalog.query import missing_facts
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
@@ -83,12 +84,7 @@ def _blueprint(offer: Offer, spec: Spec, catalog: Catalog) -> Iterator[Rejection
         yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_DEVICE, subject=kind, detail=device)
     if machine.accelerator_fraction < 1:
         yield Rejection(Limit.DATA, reason=Reason.DEVICE_SHARE)
-    facts = {
-        "FLOP/s": accelerator.bf16_flops or accelerator.fp16_flops,
-        "memory bandwidth": accelerator.memory_bandwidth_bytes_per_s,
-        "memory": machine.accelerator_memory_bytes or accelerator.memory_bytes,
-    }
-    missing = [name for name, value in facts.items() if not value]
+    missing = missing_facts(machine, accelerator)
     if not missing and accelerator.generation not in catalog.generation_by_name:
         missing = [f"links of generation {accelerator.generation or 'unknown'}"]
     if missing:

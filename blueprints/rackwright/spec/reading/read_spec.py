@@ -18,6 +18,8 @@ from rackwright.spec.reading.spec_parser import SpecParser
 from rackwright.spec.reading.tree import parse
 from rackwright.spec.spec import Spec
 
+DECISION_KEYS = {"spec_digest", "chosen_on", "plan"}
+"""Keys that a decision file has, and a spec does not."""
 SpecRules = Callable[[Spec, Path], Iterable[Problem]]
 """Spec and the folder of its file -> problems of the spec as a whole."""
 
@@ -59,6 +61,10 @@ def _read(text: str, source: str, rules: SpecRules) -> Reading:
             "S-type", "A spec must be a mapping of keys to values", fix="start with `api_version: rackwright/v1`", mark=tree.mark
         )
         return Reading(None, (*problems, problem))
+    if tree.value.keys() >= DECISION_KEYS:
+        reason = "The file is a decision, which `rackwright choose` wrote, not a spec"
+        fix = f"give the spec beside it, {Path(source).name.replace('.decision.json', '.yaml')}"
+        return Reading(None, (Problem("S-type", reason, fix=fix, mark=tree.mark),))
     parser = SpecParser(tree, problems)
     spec, folder = parser.validate(), Path(source).parent
     if spec is not None:

@@ -1,5 +1,6 @@
 """Pydantic errors -> problems with a message, a path of the spec and a fix."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,6 +31,10 @@ OTHER_KINDS |= {
 }
 FIRST_KEYS = ("mean", "target", "ordered", "base", "type")
 """Keys that a value without its mapping belongs to."""
+LATER = "; more checks run once it is set"
+"""Ends the fix of a missing key without which rules cannot run."""
+PERCENTILE = re.compile(r"p(50|90|95|99)")
+"""Key of other tools for a limit at a percentile."""
 Message = tuple[str, str, str]
 """Code, reason, fix."""
 
@@ -112,11 +117,12 @@ def _unknown_key(error: Error, at: At, data: object) -> Message:
     key, parent = at.steps[-1], At(at.steps[:-1])
     kind = _kind(data, at)
     what = f"a {kind} workload" if kind else f"`{parent}`" if parent.steps else "a spec"
-    return "S-unknown-key", f"{quote(key)} is not a key of {what}", _right_place(str(key), parent, kind, value_at(data, parent))
+    return "S-unknown-key", f"{quote(key)} is not a key of {what}", _right_place(str(key), parent, kind, data)
 
 
-def _right_place(key: str, parent: At, kind: str | None, present: object) -> str:
+def _right_place(key: str, parent: At, kind: str | None, data: object) -> str:
     """The nearest valid key, or the section that has this key."""
+    present, owner = value_at(data, parent), value_at(data, At(parent.steps[:2]) / "kind")
     known = [name for name in keys_at(parent, kind) if not isinstance(present, dict) or name not in present]
     if "capacity" in parent.steps and isinstance(present, dict) and (forms := {"capacity_block", "reservation"} & set(present)):
         return f"leave it out: an entry with `{min(forms)}` has no other key; list another mode as a separate entry"
@@ -124,9 +130,20 @@ def _right_place(key: str, parent: At, kind: str | None, present: object) -> str
         return f"it is valid for {' and '.join(others)} workloads"
     if near := OTHER_KEYS[key] if OTHER_KEYS.get(key) in known else nearest(key, known):
         return f"did you mean `{near}`?"
-    if places := homes().get(key):
+    if "percentile" in known and (found := PERCENTILE.fullmatch(key)) and isinstance(present, dict):
+        return f"write {{target: {quote(present[key]).strip('`')}, percentile: {found[1]}}}"
+    if places := [place for place in homes().get(key, ()) if _is_near(place, parent, owner)]:
         return "move it " + " or ".join(f"into `{place}`" if place else "to the top level of the file" for place in places[:2])
     return f"valid keys: {', '.join(known)}" if known else ""
+
+
+def _is_near(place: str, parent: At, owner: object) -> bool:
+    """Whether a section contains `parent`, is part of it, or lies beside it. owner: kind of the workload that has `parent`."""
+    home, here = place.split(".") if place else [], [step for step in parent.steps if isinstance(step, str)]
+    if home[:1] == ["workloads"] and owner in KINDS and home[1:] and home[1] not in keys_at(At(parent.steps[:2]), str(owner)):
+        return False
+    shared = min(len(home), len(here))
+    return home[:shared] == here[:shared] or home[:-1] == here[:-1]
 
 
 def _missing(error: Error, at: At, data: object) -> Message:
@@ -136,12 +153,13 @@ def _missing(error: Error, at: At, data: object) -> Message:
     typo = nearest(at.steps[-1], unknown)
     name = str(at.steps[-1])
     example = EXAMPLES.get(name) or (f"one of {', '.join(choices)}" if (choices := choices_at(at)) else "")
-    return "S-missing", f"`{name}` is missing", f"rename `{typo}`" if typo else example
+    later = LATER if name == "model" or (len(at.steps) == 1 and name in ("workloads", "infra")) else ""
+    return "S-missing", f"`{name}` is missing", f"rename `{typo}`" if typo else example + later
 
 
 def _no_kind(error: Error, at: At, data: object) -> Message:
     if error["type"] == "union_tag_not_found":
-        return "S-missing", "`kind` is missing", "kind is one of " + ", ".join(KINDS)
+        return "S-missing", "`kind` is missing", "kind is one of " + ", ".join(KINDS) + LATER
     problem = wrong_kind(value_at(data, at / "kind"), at)
     return problem.code, problem.reason, problem.fix
 

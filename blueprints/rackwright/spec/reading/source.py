@@ -1,12 +1,12 @@
 """Text of a file. Files that are too large or not UTF-8 text are refused before parsing."""
 
 import re
-import stat
 from difflib import get_close_matches
 from pathlib import Path
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import BREAK, Mark, Problem
+from rackwright.files import FileTooLargeError, NotRegularFileError, read_bytes
 
 LARGEST_BYTES = 1_000_000
 """A spec has some kilobytes; a larger file is something else."""
@@ -17,15 +17,10 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-
 def read_file(path: Path, most_bytes: int = LARGEST_BYTES) -> str:
     """The text of `path`. Raises UserError: missing, no file, unreadable, too large, not UTF-8."""
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device, pipe or socket"
-            raise _refused(f"The path is {kind}, not a file", path)
-        if status.st_size > most_bytes:
-            raise too_large(status.st_size, str(path), most_bytes)
-        with path.open("rb") as file:
-            content = file.read(most_bytes + 1)
-    except (OSError, ValueError) as error:
+        content = read_bytes(path, most_bytes)
+    except FileTooLargeError as error:
+        raise too_large(error.size_bytes, str(path), most_bytes) from None
+    except OSError as error:
         raise _unreadable(path, error) from None
     return decode(content, str(path), most_bytes)
 
@@ -66,14 +61,16 @@ def too_large(size: int, source: str, most_bytes: int = LARGEST_BYTES) -> UserEr
     return UserError([Problem("S-size", reason, fix=fix)], source)
 
 
-def _unreadable(path: Path, error: OSError | ValueError) -> UserError:
+def _unreadable(path: Path, error: OSError) -> UserError:
+    if isinstance(error, NotRegularFileError):
+        return _refused(f"The path is {error.kind}, not a file", path)
     if isinstance(error, FileNotFoundError) and path.is_symlink():
         return _refused(f"The path is a link to {path.readlink()}, which does not exist", path)
     if isinstance(error, FileNotFoundError):
         present = [p.name for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
         near = get_close_matches(path.name, present, n=1)
         return _refused("The file does not exist", path, fix=f"did you mean {path.with_name(near[0])}?" if near else "")
-    return _refused(f"The file cannot be read: {getattr(error, 'strerror', None) or error}", path)
+    return _refused(f"The file cannot be read: {error.strerror or error}", path)
 
 
 def _refused(reason: str, path: Path, fix: str = "") -> UserError:

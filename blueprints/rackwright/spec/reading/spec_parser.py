@@ -1,6 +1,7 @@
 """Parsed YAML -> Spec. Invalid values are removed, so that the rules are still evaluated on the rest."""
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,8 +18,8 @@ FREE = ("architecture", "measured", "commitments")
 STAND_INS = {"api_version": API_VERSION, "name": "unnamed"}
 _MODEL, _TEXT = {"base": "llama-3.1-8b"}, {"mean": 1}
 STAND_IN_WORKLOADS: dict[str, dict[str, Any]] = {
-    "pretrain": {"model": _MODEL, "data": {"tokens": 1e9}},
-    "finetune": {"model": _MODEL, "data": {"tokens": 1e9}},
+    "pretrain": {"model": _MODEL, "data": {"tokens": 1e18}},
+    "finetune": {"model": _MODEL, "data": {"tokens": 1e18}},
     "serve": {"model": _MODEL, "requests_per_second": 1, "input_tokens": _TEXT, "output_tokens": _TEXT},
     "batch": {"model": _MODEL, "requests": 1, "input_tokens": _TEXT, "output_tokens": _TEXT},
     "custom": {"accelerator_memory": "1 GB"},
@@ -29,12 +30,13 @@ REPAIRS = 6
 
 
 class SpecParser:
-    """problems: found so far; broken: paths of removed values."""
+    """problems: found so far; broken: paths of removed values; completed: paths of missing keys that were added for the rules."""
 
     def __init__(self, tree: YamlNode, problems: list[Problem]):
         self.tree = tree
         self.problems = problems
         self.broken: list[At] = [problem.at for problem in problems]
+        self.completed: list[At] = []
         self.reported: set[At] = set(self.broken)
         self.notes: tuple[str, ...] = ()
 
@@ -61,7 +63,8 @@ class SpecParser:
     def add_problems(self, found: Iterable[Problem]) -> None:
         """Adds problems of the rules over the whole spec, except consequences of a broken place."""
         for problem in found:
-            if not any(_related(problem.at, at) for at in self.broken):
+            added = any(problem.at.steps[: len(at.steps)] == at.steps for at in self.completed)
+            if not added and not any(_related(problem.at, at) for at in self.broken):
                 self._add(problem, problem.about_key)
 
     def _without_nulls(self, node: YamlNode, at: At) -> Any:
@@ -93,6 +96,10 @@ class SpecParser:
 
     def _repair(self, data: dict, error: Mapping[str, Any]) -> bool:
         """Remove or replace the entry that has the error, or that contains it. Return whether the data changed."""
+        missing = at_of(error)
+        if error["type"] == "missing" and missing.steps[:1] == ("workloads",) and _complete(data.get("workloads"), missing.steps):
+            self.completed.append(missing)
+            return True
         at = _entry_of(error)
         holder = value_at(data, At(at.steps[:-1]))
         if not at.steps or not (_take_out(holder, at.steps[-1]) if isinstance(holder, dict) else _replace(holder, at.steps)):
@@ -114,9 +121,23 @@ def _entry_of(error: Mapping[str, Any]) -> At:
 
 def _take_out(holder: dict, key: str | int) -> bool:
     if key in STAND_INS and holder.get(key) != STAND_INS[key]:
-        holder[key] = STAND_INS[key]
+        holder[key] = deepcopy(STAND_INS[key])
         return True
     return holder.pop(key, None) is not None
+
+
+def _complete(holder: Any, steps: tuple[str | int, ...]) -> bool:
+    """Add the missing keys of a workload, so that the rules run on its other keys. Return whether the data changed.
+
+    A workload without a model is left as it is: too many rules would judge the added one.
+    """
+    workload = holder[steps[1]] if isinstance(holder, list) and len(steps) == 3 and isinstance(steps[1], int) else None
+    stand_in = STAND_IN_WORKLOADS.get(str(workload.get("kind")), {}) if isinstance(workload, dict) else {}
+    key = steps[-1]
+    if not isinstance(workload, dict) or key not in stand_in or key == "model" or key in workload:
+        return False
+    workload[str(key)] = deepcopy(stand_in[str(key)])
+    return True
 
 
 def _replace(holder: Any, steps: tuple[str | int, ...]) -> bool:

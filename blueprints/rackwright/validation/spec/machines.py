@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from rackwright.catalog.query import missing_facts
 from rackwright.clouds import profile
-from rackwright.diagnostics.problem import At
+from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.infra import Place
@@ -114,6 +115,20 @@ def blocks_are_offered_for_type(context: SpecContext) -> Iterator[Violation]:
             families = sorted({m.family for m in context.catalog.machines if m.capacity_block})
             message = f"AWS offers no Capacity Blocks for {block.instance}"
             yield Violation(at / "instance", f"use one of the families {', '.join(families)}", message)
+
+
+@rule("S-113", Level.WARNING)
+def pinned_machine_has_published_rates(context: SpecContext) -> Iterator[Violation]:
+    """The compute rate, memory and memory bandwidth of a pinned machine should be published, because sizing rejects it without them."""
+    for at, place in context.places:
+        machine = context.catalog.machine_by_name.get(place.pin.instance) if place.pin else None
+        accelerator = context.catalog.accelerator_by_name.get(machine.accelerator.lower()) if machine and machine.accelerator else None
+        if machine and accelerator and (missing := missing_facts(machine, accelerator)):
+            message = f"{quote(machine.name)} has {accelerator.name}, whose {' and '.join(missing)} are not published"
+            yield Violation(at / "pin" / "instance", "pin another machine; `rackwright catalog accelerators` lists their rates", message)
+        elif machine and machine.accelerator_fraction < 1:
+            message = f"{quote(machine.name)} has a fraction of a device, whose compute rate is not published"
+            yield Violation(at / "pin" / "instance", "pin a machine with whole devices", message)
 
 
 @rule("S-57")

@@ -165,7 +165,8 @@ def pin_matches_capacity(context: SpecContext) -> Iterator[Violation]:
                 yield Violation(where / "instance", f"pin {thing.instance}, or remove this capacity entry", message)
         counts = [thing.count for _, thing in bought if place.pin and thing.instance in (None, place.pin.instance)]
         every = len(counts) == len(place.capacity.ordered + place.capacity.fallback)
-        if place.pin and place.pin.nodes and every and None not in counts and place.pin.nodes > (held := max(c or 0 for c in counts)):
+        held = max((count or 0 for count in counts), default=0)
+        if place.pin and place.pin.nodes and counts and every and None not in counts and place.pin.nodes > held:
             message = f"The pin requires {place.pin.nodes} machines; the capacity entries hold {held}"
             yield Violation(at / "pin" / "nodes", f"set {held}", message)
 

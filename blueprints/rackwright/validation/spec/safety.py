@@ -1,25 +1,27 @@
-"""S-60..S-64, V-12, V-80, V-114: tags, secrets and address ranges."""
+"""S-60..S-64, S-110, S-112, V-12, V-80, V-114: tags, secrets, acknowledgements, URIs and address ranges."""
 
 import re
 from collections.abc import Callable, Iterator
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
 from typing import Any
 
 from rackwright.clouds import profiles
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
-from rackwright.diagnostics.secrets import TOKEN
+from rackwright.diagnostics.secrets import HARMLESS, follows_secret_option, has_token, sets_secret
 from rackwright.spec.base import quote
 from rackwright.spec.blueprint import PrivateAccess
 from rackwright.spec.infra import ExistingSubnet
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.validation.spec.registry import RULES, SpecContext, rule
 
+MAX_ADDRESS_SHARE = 0.5
+"""Share of all addresses from which ranges count as open to the internet."""
 OWN_TAGS = 8
 """Tags that a stack adds, such as its name and expiry date."""
 SECRET_NAME = re.compile(r"(^|_)(TOKEN|SECRET|SECRET_KEY|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$", re.IGNORECASE)
-HARMLESS = re.compile(r"|true|false|[0-9]+|[./~$].*")
-"""Values that are not secrets under any name: switches, numbers, paths, references to other variables."""
+LITERAL = re.compile(r"[*]|[$][{(]?")
+"""Wildcards of IAM and of shells, and the start of a variable."""
 
 
 @rule("V-12")
@@ -41,29 +43,56 @@ def tag_format(context: SpecContext) -> Iterator[Violation]:
 
 @rule("V-80")
 def ranges_exclude_every_address(context: SpecContext) -> Iterator[Violation]:
-    """A range for the cluster's API or for SSH must not include every address."""
+    """The ranges for the cluster's API, or for SSH, must not include every address, also not several together."""
+    lists: dict[At, list[tuple[At, IPv4Network | IPv6Network]]] = {}
     for at, network in _cidrs(context):
-        if network is not None and network.prefixlen == 0:
-            word = "anywhere" if "ssh_from" in at.steps else "public"
-            yield Violation(at, f"use your own networks, such as 203.0.113.0/24, or write `{word}`", f"{network} includes every address")
+        if network is not None:
+            lists.setdefault(At(at.steps[:-1]), []).append((at, network))
+    for listed, ranges in lists.items():
+        word = "anywhere" if "ssh_from" in listed.steps else "public"
+        fix = f"use your own networks, such as 203.0.113.0/24, or write `{word}`"
+        alone = [(at, network) for at, network in ranges if network.prefixlen == 0]
+        yield from (Violation(at, fix, f"{network} includes every address") for at, network in alone)
+        for version, bits in ((4, 32), (6, 128)) if not alone else ():
+            networks = [network for _, network in ranges if network.version == version]
+            share = sum(network.num_addresses for network in collapse_addresses(networks)) / 2**bits  # ty: ignore
+            if share >= MAX_ADDRESS_SHARE:
+                message = f"The ranges together include {share:.0%} of all IPv{version} addresses"
+                yield Violation(listed, fix, message)
 
 
 @rule("V-114")
 def no_plaintext_secrets(context: SpecContext) -> Iterator[Violation]:
     """A secret must be a reference, because the spec is committed in plain text."""
+    found: dict[At, tuple[str, str]] = {}
+    for at, text in _texts(At(), context.spec.model_dump(mode="json", exclude_unset=True)):
+        if has_token(text):
+            key = next((step for step in reversed(at.steps) if isinstance(step, str)), "")
+            found[at] = ("remove it, and revoke it", f"`{key}` contains a secret in plain text")
     for at, workload in context.workloads:
         for name, value in workload.run.env.items():
-            if TOKEN.search(value) or (SECRET_NAME.search(name) and not HARMLESS.fullmatch(value)):
+            where = at / "run" / "env" / name
+            if where in found or sets_secret(value) or (SECRET_NAME.search(name) and not HARMLESS.fullmatch(value)):
                 fix = f"run.secrets: {{{name}: {{secret: NAME}}}}, secrets: {{NAME: {{config: KEY}}}}; and revoke this one"
-                yield Violation(at / "run" / "env" / name, fix, f"`{name}` contains a secret in plain text")
+                found[where] = (fix, f"`{name}` contains a secret in plain text")
         for key in ("command", "args"):
-            for i, word in enumerate(getattr(workload.run, key)):
-                if TOKEN.search(word):
-                    fix = "pass it in run.secrets, and revoke this one"
-                    yield Violation(at / "run" / key / i, fix, f"`{key}` contains a secret in plain text")
-    for key, value in context.spec.tags.items():
-        if TOKEN.search(value):
-            yield Violation(At() / "tags" / key, "remove it, and revoke it", f"Tag `{key}` contains a secret in plain text")
+            words = getattr(workload.run, key)
+            for i, word in enumerate(words):
+                if at / "run" / key / i in found or sets_secret(word) or (i and follows_secret_option(words[i - 1], word)):
+                    found[at / "run" / key / i] = (
+                        "set a variable in run.secrets, refer to it as $(NAME), and revoke this one",
+                        f"`{key}` contains a secret in plain text",
+                    )
+    yield from (Violation(at, fix, message) for at, (fix, message) in found.items())
+
+
+@rule("S-110")
+def uris_are_literal(context: SpecContext) -> Iterator[Violation]:
+    """A URI must name one bucket and path, without wildcards and variables, because IAM policies are derived from it."""
+    for at, text in _texts(At(), context.spec.model_dump(mode="json", exclude_unset=True)):
+        if at.steps[-1:] == ("uri",) and (sign := LITERAL.search(text)):
+            message = f"{quote(text)} contains `{sign[0]}`; rackwright expands neither wildcards nor variables"
+            yield Violation(at, "write the bucket and path out, such as s3://bucket/path", message)
 
 
 @rule("S-60")
@@ -117,6 +146,20 @@ def acknowledged_rules_exist(context: SpecContext) -> Iterator[Violation]:
         seen.add(entry.rule)
 
 
+@rule("S-112", Level.WARNING)
+def only_warnings_are_acknowledged(context: SpecContext) -> Iterator[Violation]:
+    """Only warnings can be acknowledged; an error stays an error."""
+    if not context.spec.acknowledge:
+        return
+    from rackwright.validation.stack import RULES as STACK_RULES  # imported here, because most specs acknowledge nothing
+
+    rules = RULES.rules | STACK_RULES.rules
+    for i, entry in enumerate(context.spec.acknowledge):
+        if entry.rule in rules and rules[entry.rule].level is Level.ERROR:
+            message = f"{entry.rule} is an error, which cannot be acknowledged"
+            yield Violation(At() / "acknowledge" / i / "rule", "remove the entry, and correct what the error names", message)
+
+
 @rule("S-64", Level.WARNING)
 def secrets_are_used(context: SpecContext) -> Iterator[Violation]:
     """A declared secret should be used by a workload."""
@@ -125,6 +168,15 @@ def secrets_are_used(context: SpecContext) -> Iterator[Violation]:
         if name not in used:
             message = f"No workload uses secret {quote(name)}"
             yield Violation(At() / "secrets" / name, "use it in run.secrets, or remove it", message, about_key=True)
+
+
+def _texts(at: At, value: Any) -> Iterator[tuple[At, str]]:
+    """Every text of plain data with its path."""
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, (dict, list)):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(at / key, inner)
 
 
 def _cidrs(context: SpecContext) -> Iterator[tuple[At, IPv4Network | IPv6Network | None]]:

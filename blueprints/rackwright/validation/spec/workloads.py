@@ -1,4 +1,4 @@
-"""S-10..S-23, S-65, S-66: consistency of the fields of one workload."""
+"""S-10..S-23, S-65, S-66, S-111: consistency of the fields of one workload."""
 
 from collections.abc import Iterator
 
@@ -173,3 +173,16 @@ def mean_traffic_below_peak(context: SpecContext) -> Iterator[Violation]:
         if mean is not None and peak is not None and mean > peak:
             message = f"mean_requests_per_second ({mean:,g}) exceeds requests_per_second ({peak:,g})"
             yield Violation(at / "mean_requests_per_second", "swap the two, or correct one", message)
+
+
+@rule("S-111", Level.WARNING)
+def run_is_used(context: SpecContext) -> Iterator[Violation]:
+    """`run` describes the server of an inference fleet; it has no effect on other stacks in this release, which create no job."""
+    is_box = context.spec.blueprint.kind == "box"
+    for at, workload in context.workloads:
+        if isinstance(workload, Serve) and not is_box:
+            continue
+        what = "a box" if is_box else f"a {workload.kind} workload"
+        if keys := [key for key in type(workload.run).model_fields if getattr(workload.run, key)]:
+            message = f"`run` ({', '.join(keys)}) is not used: this release creates no job for {what}"
+            yield Violation(at / "run", "set it in the job that you submit to the stack, and leave it out here", message, about_key=True)

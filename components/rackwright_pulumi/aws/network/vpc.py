@@ -50,7 +50,11 @@ def build_vpc(child: ChildContext, plan: NetworkPlan, protect: bool) -> tuple[Vp
 def _nat(child: ChildContext, table: RouteTable, public_subnet_id: Output[str]) -> Route:
     address = Eip(child.name("nat"), domain="vpc", tags=child.tagged("nat"), opts=child.opts())
     gateway = NatGateway(
-        child.name("nat"), subnet_id=public_subnet_id, allocation_id=address.allocation_id, tags=child.tagged("nat"), opts=child.opts()
+        child.name("nat"),
+        subnet_id=public_subnet_id,
+        allocation_id=address.allocation_id,
+        tags=child.tagged("nat"),
+        opts=child.opts(delete_before_replace=True),  # an address belongs to one gateway at a time
     )
     return Route(
         child.name("private-out"), route_table_id=table.id, destination_cidr_block=ANYWHERE, nat_gateway_id=gateway.id, opts=child.opts()

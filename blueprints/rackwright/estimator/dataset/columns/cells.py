@@ -5,7 +5,10 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
+
+from rackwright.files import read_bytes
 
 CSV_NAMES = (
     "training_throughput", "training_memory", "finetune_memory", "tpu_training", "time_to_train", "inference_throughput",
@@ -14,8 +17,10 @@ CSV_NAMES = (
 BLANK = frozenset({"", "nan", "na", "n/a", "none", "null", "-", "--", "?", "unknown", "not stated", "not published"})
 LONG_NUMBER = re.compile(r"\d[\d,.]{4,}\d")
 """Number of more than five digits in prose: a reading, not a setting."""
-MAX_CELL_BYTES = 2**24
-"""Longest cell, bytes. A longer one comes from an unclosed quote."""
+MAX_FILE_BYTES = 64_000_000
+"""Size of a file with some hundred thousand runs."""
+MAX_CELL_CHARACTERS = 1_000_000
+"""Longest cell. A longer one comes from an unclosed quote."""
 
 
 class BrokenCell(ValueError):
@@ -79,15 +84,15 @@ def read_folder(folder: Path) -> list[PrintedRow]:
 
 def read_file(path: Path, name: str = "") -> list[PrintedRow]:
     """Return the rows of a CSV file. Cells beyond the header are dropped. Raises BrokenCell with the line for invalid CSV."""
-    csv.field_size_limit(MAX_CELL_BYTES)
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        lines = csv.reader(line.replace("\0", "") for line in file)
-        try:
-            header = [h.strip() for h in next(lines, [])]
-            return [
-                PrintedRow(name or path.stem, i, dict(zip(header, cells, strict=False)))
-                for i, cells in enumerate(lines, start=2)
-                if any(cell.strip() for cell in cells)
-            ]
-        except csv.Error as fault:
-            raise BrokenCell(f"{path.name} line {lines.line_num}: {fault}") from None
+    csv.field_size_limit(MAX_CELL_CHARACTERS)
+    content = read_bytes(path, MAX_FILE_BYTES).decode("utf-8-sig", errors="replace").replace("\0", "")
+    lines = csv.reader(StringIO(content, newline=""))
+    try:
+        header = [h.strip() for h in next(lines, [])]
+        return [
+            PrintedRow(name or path.stem, i, dict(zip(header, cells, strict=False)))
+            for i, cells in enumerate(lines, start=2)
+            if any(cell.strip() for cell in cells)
+        ]
+    except csv.Error as fault:
+        raise BrokenCell(f"{path.name} line {lines.line_num}: {fault}") from None
