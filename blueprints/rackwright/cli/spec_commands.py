@@ -85,7 +85,7 @@ def choose(
     session = Session.of(spec, as_json, today)
     decision = session.choose(rank).decision
     path = decision_path(spec)
-    write_text(path, decision.to_json())
+    write_text(path, decision.to_json(), through_link=False)
     emit(decision.to_json() if as_json else f"{path}: rank {decision.rank}, {decision.fit.candidate.label}")
 
 

@@ -195,11 +195,13 @@ class Pipeline:
         if self.recorded is None:
             return self.choose()
         now, found = revalidate(self.recorded, self.spec, self.catalog, decision_path(self.path), self.today)
-        if any(problem.level is Level.ERROR for problem in found):
+        if any(problem.level is Level.ERROR and problem.stage is Stage.PLAN for problem in found):
             raise UserError(found, str(self.path))
         with self._located(now.fit.candidate.place):
             stack = compiled(now, self.spec, self.today, self.now, self.catalog)
-        return replace(self._decided(now, stack, recorded=True), edits=tuple(found))
+        made = self._decided(now, stack, recorded=True)
+        edits, refused = ([p for p in found if p.stage is stage] for stage in (Stage.PLAN, Stage.BUILD))
+        return replace(made, edits=tuple(edits), problems=(*refused, *made.problems))
 
     def unchecked(self, decision: "Decision", recorded: bool) -> Decided:
         """The stack of a decision, priced and not checked: a teardown must not fail on rules."""
