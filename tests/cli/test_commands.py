@@ -1,8 +1,6 @@
 """Commands on the example stacks: text within 100 columns, complete JSON."""
 
 import json
-import os
-import stat
 from datetime import date
 from pathlib import Path
 
@@ -163,27 +161,6 @@ def test_compile_uses_the_recorded_machines(rackwright, stacks):
     rank = next(rank for rank, fit in enumerate(plan["fits"], 1) if fit["candidate"]["machine"] != first)
     assert rackwright("choose", "mistral-7b-qlora.yaml", str(rank), *TODAY).status == 0
     assert rackwright("compile", "mistral-7b-qlora.yaml", "--json", *TODAY).json["box"]["machine"] != first
-
-
-def test_choose_does_not_write_through_a_link(rackwright, stacks):
-    target = stacks / "elsewhere.json"
-    target.write_text("kept")
-    link = stacks / "mistral-7b-qlora.decision.json"
-    for to in (target, stacks / "missing.json"):
-        link.unlink(missing_ok=True)
-        link.symlink_to(to)
-        result = rackwright("choose", "mistral-7b-qlora.yaml", "1", *TODAY)
-        assert result.status == 2
-        assert f"it is a symbolic link to {to}" in " ".join(result.err.split()).replace("/ ", "/")
-    assert target.read_text() == "kept"
-    assert not (stacks / "missing.json").exists()
-
-
-def test_choose_syncs_the_file_and_its_folder(rackwright, stacks, monkeypatch):
-    synced = []
-    monkeypatch.setattr("rackwright.files.os.fsync", lambda handle: synced.append(stat.S_ISDIR(os.fstat(handle).st_mode)))
-    rackwright("choose", "mistral-7b-qlora.yaml", "1", *TODAY)
-    assert synced == [False, True]
 
 
 def test_plan_and_report_warn_if_other_machines_are_recorded(rackwright, stacks):

@@ -15,6 +15,7 @@ from rackwright.catalog.offerings import (
     Quota,
     StorageLimit,
     StoragePrice,
+    Support,
     SupportedVersion,
     Volume,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "Server",
     "StorageLimit",
     "StoragePrice",
+    "Support",
     "SupportedVersion",
     "TpuSlice",
     "Volume",

@@ -80,6 +80,11 @@ class Decision:
     def fit(self) -> Fit:
         return self.plan.fits[0]
 
+    def has_versions_for(self, spec: Spec, fit: Fit) -> bool:
+        """Whether the versions of this decision apply to a fit: same stack, cloud and instance type, and not edited by hand."""
+        here, there = self.fit.candidate, fit.candidate
+        return not self.by_hand and self.spec == spec.name and (here.cloud, here.machine) == (there.cloud, there.machine)
+
     def to_json(self) -> str:
         """The text of the file, with the digest of its content."""
         content = from_json(_adapter().dump_json(replace(self, version=DECISION_VERSION)))
