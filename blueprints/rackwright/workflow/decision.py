@@ -20,6 +20,7 @@ from rackwright.catalog import Catalog
 from rackwright.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
+from rackwright.sizing.calibrated import calibration_digest
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec import Spec
 from rackwright.spec.blueprint import Nodes, Safety
@@ -32,6 +33,7 @@ FIRST_VERSION = "decision/1"
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""
 LATER = {
+    "calibration": None,
     "cidr": None,
     "group": None,
     "key": None,
@@ -74,6 +76,8 @@ class Decision:
     version: str = DECISION_VERSION
     place: PlacePlan | None = None
     before_you_build: tuple[OpenItem, ...] = ()
+    calibration: str = ""
+    """SHA-256 of the corrections that the plan was made with; empty without corrections."""
     by_hand: Annotated[bool, Field(exclude=True)] = False
 
     @property
@@ -117,7 +121,8 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
 
     plan = with_text(plan)
     kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=())
-    return Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on, place=stack.place)
+    made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
+    return replace(made, place=stack.place, calibration=calibration_digest(spec))
 
 
 def with_open_items(decision: Decision, problems: Iterable[Problem]) -> Decision:

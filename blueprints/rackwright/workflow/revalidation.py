@@ -13,6 +13,7 @@ from pydantic_core import from_json
 from rackwright.catalog import Catalog
 from rackwright.compile import compile_plan
 from rackwright.diagnostics.problem import Level, Problem, Stage
+from rackwright.sizing.calibrated import calibration_digest
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.selection.revalidation import resize
@@ -51,7 +52,8 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
         reason = f"Moving from {old_place} to {new_place} replaces every resource of the stack"
         return decision, [Problem("D-moved", reason, fix=fix)]
     expiry = f"; the stack still expires on {decision.expires_on}" if decision.expires_on else ""
-    reason = f"The spec changed since {decision.chosen_on}. The recorded machines still satisfy it and are kept{expiry}"
+    changed = "spec" if decision.calibration == calibration_digest(spec) else "calibration"
+    reason = f"The {changed} changed since {decision.chosen_on}. The recorded machines still satisfy it and are kept{expiry}"
     return new, [Problem("D-edited", reason, level=Level.WARNING, fix=renewal(path)), *ended]
 
 
