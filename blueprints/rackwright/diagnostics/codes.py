@@ -44,6 +44,7 @@ CODES = {
     "D-other": "the decision was recorded for another stack name",
     "D-rank": "the plan has no such rank",
     "D-secret": "a secret of the spec that is missing in the stack's configuration",
+    "D-stack-name": "a Pulumi stack whose name is not the name of its spec",
     "D-stale": "the recorded machines no longer satisfy the spec",
     "D-support": "a version whose support ends soon or has ended",
     "D-teardown": "a teardown without a readable spec or decision",
