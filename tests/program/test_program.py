@@ -163,3 +163,28 @@ def test_teardown_never_creates_resources_and_names_the_manual_commands(project,
     edit(project, old, new)
     with pytest.raises(pulumi.RunError, match="pulumi state unprotect --all"):
         run(project, teardown="true")
+
+
+@pytest.mark.parametrize(
+    ("stack", "config", "warned"),
+    [("box", {}, True), ("mistral-7b-qlora", {"spec": "stacks/box.yaml"}, False), ("below", {"layers": "base"}, False)],
+)
+def test_a_preview_warns_about_a_stack_with_another_name_than_its_spec(project, monkeypatch, stack, config, warned):
+    said: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", lambda text, *_, **__: said.append(text))
+    run(project, preview=True, stack=stack, **({"spec": "stacks/box.yaml"} | config))
+    found = [text for text in said if "D-stack-name" in text]
+    assert bool(found) == warned
+    assert all(
+        "The stack is box, its spec is mistral-7b-qlora" in text and "pulumi stack select mistral-7b-qlora" in text for text in found
+    )
+
+
+def test_an_update_refuses_an_edited_decision_and_a_preview_shows_it(project):
+    decide(project)
+    path = project / "stacks" / "box.decision.json"
+    path.write_text(path.read_text().replace('"chosen_on": "2026-11-21"', '"chosen_on": "2026-11-20"'))
+    assert run(project, preview=True).by_type("aws:ec2/instance:Instance")
+    for simulated in ("true", "false"):
+        with pytest.raises(pulumi.RunError, match="D-by-hand"):
+            run(project, simulated=simulated)

@@ -6,6 +6,7 @@ from rackwright.catalog.csv_table import (
     Table,
     count,
     date,
+    day,
     many,
     maybe,
     minor,
@@ -280,6 +281,15 @@ VERSIONS = _table(
     _same(one_of(*PINNED_KINDS), "kind"),
     _same(text, "name"),
     _same(words, "version chart repository notes"),
+)
+
+SUPPORT = _table(
+    "support.csv",
+    "component cloud version",
+    _same(text, "component version"),
+    _same(words, "cloud notes"),
+    _same(maybe(day), "support_ends extended_ends"),
+    _same(yes, "deprecated"),
 )
 
 CAPACITY_RULES = _table(

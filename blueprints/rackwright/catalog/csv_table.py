@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from rackwright.diagnostics.errors import Bug, CatalogError
@@ -30,6 +31,12 @@ def date(cell: str) -> str:
     """Parse YYYY, YYYY-MM or YYYY-MM-DD, as precise as the source."""
     if not DATE.fullmatch(cell):
         raise ValueError(f"{cell!r} is not a date (YYYY-MM-DD)")
+    return cell
+
+
+def day(cell: str) -> str:
+    """Parse YYYY-MM-DD."""
+    datetime.strptime(cell, "%Y-%m-%d")
     return cell
 
 

@@ -168,6 +168,24 @@ class PinnedVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class Support:
+    """Last day of support of a version and its patches. cloud: empty for every cloud; support_ends None: not published.
+
+    extended_ends: last day of the support that costs extra, where the cloud sells one; deprecated: critical fixes only.
+    """
+
+    component: str
+    cloud: str
+    version: str
+    support_ends: str | None
+    extended_ends: str | None
+    deprecated: bool
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
 class CapacityRule:
     """Limit of a capacity mode, None: of all. Rule names have a unit suffix: `longest_run_s`, `most_nodes`, `drain_before_end_s`."""
 

@@ -25,6 +25,7 @@ from rackwright.catalog.offerings import (
     Quota,
     StorageLimit,
     StoragePrice,
+    Support,
     SupportedVersion,
     Volume,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "Server",
     "StorageLimit",
     "StoragePrice",
+    "Support",
     "SupportedVersion",
     "TpuSlice",
     "Volume",

@@ -63,13 +63,15 @@ class Session:
         assert self.plan
         return self.pipeline.preview()
 
-    def choose(self, rank: int | None = None) -> Decided:
+    def choose(self, rank: int | None = None, *, upgrade: bool = False) -> Decided:
         """The decision for a rank. When rank is None: for the recorded machines if they still fit, else for rank 1.
+
+        upgrade: with the versions of this release instead of the recorded ones.
 
         Ends the command with the nearest misses if no candidate fits. Raises UserError as `Pipeline.choose`.
         """
         self.require_fits()
-        return self._print_problems(self.pipeline.choose(rank))
+        return self._print_problems(self.pipeline.choose(rank, upgrade=upgrade))
 
     def stack(self) -> "StackPlan":
         """The StackPlan that `pulumi up` builds. Ends the command if no candidate fits. Raises UserError as `Pipeline.decide`."""

@@ -1,8 +1,9 @@
 """Commands on one spec: validate, plan, explain, choose, compile, report, economics."""
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,9 @@ from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, failure, tell
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.terminal.console import console
+
+if TYPE_CHECKING:
+    from rackwright.workflow.decision import Decision
 
 
 class ReportFormat(StrEnum):
@@ -89,18 +93,43 @@ def explain(
 def choose(
     spec: SpecPath,
     rank: Annotated[int | None, typer.Argument(min=1, metavar="RANK", help="Rank in the plan.", show_default="recorded, else 1")] = None,
+    upgrade: Annotated[bool, typer.Option("--upgrade", help="Show what the versions of this release would change.")] = False,
+    recorded: Annotated[bool, typer.Option("--record", help="With --upgrade: record them.")] = False,
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Record the chosen machines in a file beside the spec. New prices then do not replace a running cluster."""
+    """Record the chosen machines in a file beside the spec. New prices and versions then do not replace a running cluster."""
     from rackwright.files import write_text
     from rackwright.workflow.decision import decision_path
 
+    if recorded and not upgrade:
+        raise UserError([Problem("U-usage", "--record needs --upgrade", fix="a choice without --upgrade is always recorded")])
     session = Session.of(spec, as_json, today)
-    decision = session.choose(rank).decision
+    decision = session.choose(rank, upgrade=upgrade).decision
     path = decision_path(spec)
-    write_text(path, decision.to_json())
-    emit(decision.to_json() if as_json else f"{path}: rank {decision.rank}, {decision.fit.candidate.label}")
+    if recorded or not upgrade:
+        write_text(path, decision.to_json(), through_link=False)
+    if upgrade:
+        _show_upgrade(session, decision, recorded)
+    else:
+        emit(decision.to_json() if as_json else f"{path}: rank {decision.rank}, {decision.fit.candidate.label}")
+
+
+def _show_upgrade(session: Session, decision: "Decision", is_recorded: bool) -> None:
+    """Prints every recorded version that the decision replaces, and the machines where they differ."""
+    from rackwright.workflow.version_age import changes_of
+
+    changes = changes_of(session.pipeline.recorded, decision)
+    if session.as_json:
+        emit({"ok": True, "recorded": is_recorded, "changes": [asdict(change) for change in changes]})
+        return
+    for change in changes:
+        until = f" (support ends {change.support_ends})" if change.support_ends else ""
+        emit(f"{change.part} {change.name}: {change.recorded or 'absent'} -> {change.release or 'absent'}{until}")
+    if not changes:
+        emit("no change: the recorded versions are those of this release")
+    elif not is_recorded:
+        emit(f"nothing was recorded; record it with `rackwright choose {session.path} --upgrade --record`")
 
 
 @app.command(name="compile")

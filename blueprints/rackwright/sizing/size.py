@@ -8,8 +8,9 @@ from datetime import date
 
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import profile
-from rackwright.estimator.calibration.coefficients import calibration
+from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
+from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
@@ -72,7 +73,7 @@ def size(
         facts=facts,
         fits=best,
         rejected=misses,
-        assumptions=(*inputs.assumed, *_calibration(best[:1]), *a.listed(scope)),
+        assumptions=(*inputs.assumed, *_calibration(best[:1], calibrated(spec)), *a.listed(scope)),
         catalog_digest=catalog.digest,
         storage=need,
         considered=points,
@@ -107,7 +108,7 @@ def _evaluations(
 ) -> Iterator[tuple[Offer, int, Fit | Rejected]]:
     """Every evaluated candidate with the number of layouts searched; larger counts of a machine are skipped once they cannot help."""
     fleet = searchable_fleet(spec, catalog, a, today)
-    found = search(inputs.job, fleet.machines, a) if fleet.targets else []
+    found = search(inputs.job, fleet.machines, a, calibrated(spec)) if fleet.targets else []
     for entry in fleet.entries:
         offer, max_cost_usd = entry.offer, 0.0
         for nodes, target in entry.counts or ((offer.nodes or 1, -1),):
@@ -158,10 +159,13 @@ def _more_cannot_help(miss: Rejected, max_cost_usd: float) -> bool:
     return not limits.isdisjoint(COUNT_INDEPENDENT) or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
 
 
-def _calibration(fits: tuple[Fit, ...]) -> Iterator[Assumption]:
+def _calibration(fits: tuple[Fit, ...], c: Calibration) -> Iterator[Assumption]:
     """The calibration behind the times of the fits."""
     for fit in fits:
-        yield Assumption("calibration", calibration().version, fit.evidence, "fit of published runs, data/measured of the estimator")
+        yield Assumption("calibration", c.version, fit.evidence, "fit of published runs, data/measured of the estimator")
+    if c.factors:
+        runs = sum(n for _, n in c.factors.values())
+        yield Assumption("calibration factors", f"{len(c.factors)}", "of your measured runs", f"`rackwright calibrate`, {runs} readings")
 
 
 def _storage(

@@ -62,6 +62,24 @@ class Acknowledgement(Part):
     """Reason for accepting the warning."""
 
 
+class Correction(Part):
+    """Factor on predictions of one kind, from the user's measured runs."""
+
+    factor: Annotated[float, Field(ge=0.2, le=5, allow_inf_nan=False)]
+    """Measured over predicted value."""
+    runs: Annotated[int, Field(ge=0)]
+    """Number of measured runs."""
+
+
+class Corrections(Part):
+    """Content of a file of `rackwright calibrate`."""
+
+    base: Text
+    """Version of the coefficients that the factors correct."""
+    factors: dict[Text, Correction] = {}
+    """Corrections by model, class and accelerator generation."""
+
+
 class Spec(Part):
     """Workloads to run, goals to meet, and places to run them."""
 
@@ -87,6 +105,8 @@ class Spec(Part):
     """References to secrets of the stack's Pulumi configuration, by name; never values."""
     acknowledge: tuple[Acknowledgement, ...] = ()
     """Accepted warnings."""
+    calibration: Text | Corrections | None = None
+    """Path of a file of `rackwright calibrate`, relative to the spec; by default `<spec>.calibration.json` beside it, where that exists."""
 
     @property
     def workload(self) -> Workload:

@@ -1,34 +1,39 @@
 """The decision: which machines were chosen, at which prices, with which versions. Written beside the spec, read by every update.
 
 A new catalog, price list or release never changes a running cluster; only `rackwright choose` does. An edited spec keeps the decision
-while the recorded machines still satisfy it.
+while the recorded machines still satisfy it. A file that was edited by hand is not built: its machines are priced again from the catalog.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
 
 from rackwright.catalog import Catalog
 from rackwright.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.files import read_bytes
+from rackwright.sizing.calibrated import calibration_digest
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec import Spec
 from rackwright.spec.blueprint import Nodes, Safety
+from rackwright.spec.reading.source import read_file
 from rackwright.stackplan import PlacePlan, StackPlan, VersionPins
 
-DECISION_VERSION = "decision/1"
+DECISION_VERSION = "decision/2"
+FIRST_VERSION = "decision/1"
+"""Files of the first format have a digest of the sizing plan only, 16 digits long."""
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""
 LATER = {
+    "calibration": None,
     "cidr": None,
     "group": None,
     "key": None,
@@ -57,8 +62,8 @@ class OpenItem:
 class Decision:
     """plan: the sizing plan with the chosen fit only; spec_digest: of the parts that sizing reads; expires_on: ISO date or empty.
 
-    place: where the machines run, in which account; plan_digest: of `plan` as it was written. Both are empty in decisions made by hand.
-    before_you_build: what was open at the choice.
+    place: where the machines run, in which account; before_you_build: what was open at the choice; by_hand: whether the file was edited
+    after it was written, or has no digest. The file has two more keys: `plan_digest`, of `plan`, and `digest`, of everything else in it.
     """
 
     spec: str
@@ -70,20 +75,25 @@ class Decision:
     expires_on: str = ""
     version: str = DECISION_VERSION
     place: PlacePlan | None = None
-    plan_digest: str = ""
     before_you_build: tuple[OpenItem, ...] = ()
-
-    @property
-    def by_hand(self) -> bool:
-        """Whether the recorded plan was edited by hand. It is then sized again before it is built."""
-        return bool(self.plan_digest) and self.plan_digest != plan_digest(self.plan)
+    calibration: str = ""
+    """SHA-256 of the corrections that the plan was made with; empty without corrections."""
+    by_hand: Annotated[bool, Field(exclude=True)] = False
 
     @property
     def fit(self) -> Fit:
         return self.plan.fits[0]
 
+    def has_versions_for(self, spec: Spec, fit: Fit) -> bool:
+        """Whether the versions of this decision apply to a fit: same stack, cloud and instance type, and not edited by hand."""
+        here, there = self.fit.candidate, fit.candidate
+        return not self.by_hand and self.spec == spec.name and (here.cloud, here.machine) == (there.cloud, there.machine)
+
     def to_json(self) -> str:
-        return _adapter().dump_json(self, indent=2).decode() + "\n"
+        """The text of the file, with the digest of its content."""
+        content = from_json(_adapter().dump_json(replace(self, version=DECISION_VERSION)))
+        content["plan_digest"] = _digest(content["plan"])
+        return to_json(content | {"digest": _digest(content)}, indent=2).decode() + "\n"
 
 
 @cache
@@ -112,7 +122,7 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
     plan = with_text(plan)
     kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=())
     made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
-    return replace(made, place=stack.place, plan_digest=plan_digest(kept))
+    return replace(made, place=stack.place, calibration=calibration_digest(spec))
 
 
 def with_open_items(decision: Decision, problems: Iterable[Problem]) -> Decision:
@@ -122,19 +132,61 @@ def with_open_items(decision: Decision, problems: Iterable[Problem]) -> Decision
 
 def read_decision(path: Path) -> Decision | None:
     """The decision beside a spec; None without the file. Raises UserError when this release cannot read it."""
-    try:
-        decision = _adapter().validate_json(read_bytes(path))
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except OSError as error:
-        raise _unreadable(path, f"is not a decision of this release: {error.strerror or error}") from None
+    try:
+        text = read_file(path)
+        content = from_json(text, allow_inf_nan=False)
+        decision = _adapter().validate_json(text)
+        by_hand = not _is_as_written(content)
+    except UserError as error:
+        raise _unreadable(path, f"is not a decision of this release: {error.problems[0].reason}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise _unreadable(path, f"is not a decision of this release: {where + ': ' if where else ''}{first['msg']}") from None
-    if decision.version != DECISION_VERSION or not decision.plan.fits:
-        raise _unreadable(path, f"is {decision.version}, this release reads {DECISION_VERSION}")
-    return decision
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(path, f"is not a decision of this release: {error}") from None
+    if decision.version not in (DECISION_VERSION, FIRST_VERSION) or not decision.plan.fits:
+        raise _unreadable(path, f"is {decision.version}, this release reads {DECISION_VERSION} and {FIRST_VERSION}")
+    if problem := next(_impossible(content, decision), ""):
+        raise _unreadable(path, f"is not a decision: {problem}")
+    return replace(decision, by_hand=by_hand)
+
+
+def _is_as_written(content: dict[str, Any]) -> bool:
+    """Whether the file's data are those that a release wrote. The data are compared as they are in the file, so that fields that a later
+    release adds to the plan do not change a digest."""
+    if content.get("version") == FIRST_VERSION and "digest" not in content:
+        # the first format hashed the plan as pydantic prints it
+        return content.get("plan_digest") == hashlib.sha256(to_json(content["plan"], indent=2)).hexdigest()[:16]
+    return content.get("digest") == _digest({key: value for key, value in content.items() if key != "digest"})
+
+
+def _digest(content: Any) -> str:
+    """SHA-256 of plain data; white space and the order of keys do not count."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()).hexdigest()
+
+
+def _impossible(content: Any, decision: Decision) -> Iterator[str]:
+    """Values that no release records: negative numbers, and dates that are none."""
+    for at, value in leaves(content):
+        if isinstance(value, (int, float)) and value < 0:
+            yield f"{at} is {value:g}, which is negative"
+    for name, text in (("chosen_on", decision.chosen_on), ("expires_on", decision.expires_on)):
+        try:
+            date.fromisoformat(text or "2026-01-01")
+        except ValueError:
+            yield f"{name} is {text!r}, not a date"
+
+
+def leaves(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
+    """Path and value of every number, text, truth value and empty part of plain data."""
+    if isinstance(value, (dict, list)) and value:
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(item, f"{at}.{key}" if at else str(key))
+    else:
+        yield at, value
 
 
 def _unreadable(path: Path, why: str) -> UserError:
@@ -170,8 +222,3 @@ def _as_first_written(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _as_first_written(item) for key, item in value.items() if key not in LATER or item != LATER[key]}
     return [_as_first_written(item) for item in value] if isinstance(value, list) else value
-
-
-def plan_digest(plan: SizingPlan) -> str:
-    """Sixteen hex digits over a plan's JSON."""
-    return hashlib.sha256(plan.to_json().encode()).hexdigest()[:16]

@@ -125,6 +125,14 @@ class Pipeline:
 
         return read_decision(decision_path(self.path))
 
+    @property
+    def _readable_record(self) -> "Decision | None":
+        """The decision beside the spec; None for a file that this release cannot read."""
+        try:
+            return self.recorded
+        except UserError:
+            return None
+
     def preview(self, fit: "Fit | None" = None) -> "StackPreview":
         """The stack of a fit, of the first one when None, priced and checked. Never raises UserError for what is wrong with the stack."""
         from rackwright.workflow.stack_preview import StackPreview
@@ -154,9 +162,10 @@ class Pipeline:
             found = StackPreview(problems=error.problems)
         return replace(found, problems=tuple(dict.fromkeys((*self.reading.warnings, *found.problems))))
 
-    def choose(self, rank: int | None = None) -> Decided:
+    def choose(self, rank: int | None = None, *, upgrade: bool = False) -> Decided:
         """The stack of a rank, counted from 1; when None of the recorded machines where they still fit, else of the first rank.
 
+        upgrade: take the versions of this release instead of the recorded ones.
         Raises UserError when no fit has the rank, this release cannot build it, or a rule refuses the stack.
         """
         from rackwright.workflow.decision import with_open_items
@@ -167,7 +176,7 @@ class Pipeline:
             nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in self.plan.rejected[:3])
             reason = f"no machine meets every goal. Nearest: {nearest}"
             raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {self.path.name}`")], str(self.path))
-        decision, stack = self._choice((self._recorded_rank() or 1) if rank is None else rank)
+        decision, stack = self._choice((self._recorded_rank() or 1) if rank is None else rank, upgrade)
         made = self._decided(decision, stack, recorded=False)
         return replace(made, decision=with_open_items(decision, made.before_you_build))
 
@@ -175,10 +184,14 @@ class Pipeline:
         """The decision for a rank, without checks. Raises UserError when no fit has the rank, or this release cannot build it."""
         return self._choice(rank)[0]
 
-    def _choice(self, rank: int) -> "tuple[Decision, StackPlan]":
+    def _choice(self, rank: int, upgrade: bool = False) -> "tuple[Decision, StackPlan]":
+        from rackwright.compile.version_pins import with_version_pins
         from rackwright.workflow.decision import fit_of_rank, record
 
-        stack = self._compiled(self.plan, fit_of_rank(self.plan, rank))
+        fit = fit_of_rank(self.plan, rank)
+        stack, old = self._compiled(self.plan, fit), self._readable_record
+        if old and not upgrade and old.has_versions_for(self.spec, fit):
+            stack = with_version_pins(stack, old.pins)
         return record(self.spec, self.plan, rank, stack, self.today), stack
 
     def decide(self) -> Decided:
@@ -188,17 +201,19 @@ class Pipeline:
         """
         if self.recorded is None:
             return self.choose()
-        decision, stack, edits = self._recorded_stack()
-        return replace(self._decided(decision, stack, recorded=True), edits=edits)
+        decision, stack, found = self._recorded_stack()
+        made = self._decided(decision, stack, recorded=True)
+        edits, refused = (tuple(p for p in found if p.stage is stage) for stage in (Stage.PLAN, Stage.BUILD))
+        return replace(made, edits=edits, problems=(*refused, *made.problems))
 
     def _recorded_stack(self) -> "tuple[Decision, StackPlan, tuple[Problem, ...]]":
-        """The recorded decision, its stack, and warnings about edits of the spec. Raises UserError for a stale or unreadable record."""
+        """The recorded decision, its stack, and what revalidation found. Raises UserError for a stale or unreadable record."""
         from rackwright.workflow.decision import compiled, decision_path
         from rackwright.workflow.revalidation import revalidate
 
         assert self.recorded, "only a recorded decision has a stack"
         decision, found = revalidate(self.recorded, self.spec, self.catalog, decision_path(self.path), self.today)
-        if any(problem.level is Level.ERROR for problem in found):
+        if any(problem.level is Level.ERROR and problem.stage is Stage.PLAN for problem in found):
             raise UserError(found, str(self.path))
         with self._located(decision.fit.candidate.place):
             return decision, compiled(decision, self.spec, self.today, self.now, self.catalog), tuple(found)
@@ -212,12 +227,14 @@ class Pipeline:
         return Decided(self.spec, decision, stack, bill(stack, decision.fit, self.spec, self.catalog), recorded)
 
     def _decided(self, decision: "Decision", stack: "StackPlan", recorded: bool) -> Decided:
+        from rackwright.workflow.version_age import age_warnings
+
         outcome = self._outcome(stack, decision.fit)
-        if outcome.errors:
+        if outcome.errors or outcome.stack is None or outcome.bill is None:
             raise UserError(outcome.problems, self.source)
-        assert outcome.stack, "only a compiled stack has an outcome"
-        assert outcome.bill, "a compiled stack has a bill"
-        return Decided(self.spec, decision, outcome.stack, outcome.bill, recorded, outcome.problems)
+        release = self._compiled(decision.plan, decision.fit).pins
+        problems = (*outcome.problems, *age_warnings(outcome.stack, release, self.path, self.today))
+        return Decided(self.spec, decision, outcome.stack, outcome.bill, recorded, problems)
 
     def _outcome(self, stack: "StackPlan", fit: "Fit") -> "StackPreview":
         """A compiled stack with its bill, quotas and every problem: the same for every command."""
@@ -264,10 +281,7 @@ class Pipeline:
         from rackwright.sizing.selection.ranking import identity
         from rackwright.workflow.decision import decision_path
 
-        try:
-            old = self.recorded.fit.candidate if self.recorded else None
-        except UserError:
-            return ""
+        old = self._readable_record.fit.candidate if self._readable_record else None
         if old is None or (fit and identity(old) == identity(fit.candidate)):
             return ""
         return f"{decision_path(self.path).name} records {old.label}: `pulumi up` builds that, until `rackwright choose` records another"
@@ -276,10 +290,7 @@ class Pipeline:
         """The rank that the recorded machines have now; None for a record that cannot be read, so that `choose` renews it."""
         from rackwright.sizing.selection.revalidation import same_machines
 
-        try:
-            old = self.recorded.fit.candidate if self.recorded else None
-        except UserError:
-            return None
+        old = self._readable_record.fit.candidate if self._readable_record else None
         ranks = (rank for rank, fit in enumerate(self.plan.fits, 1) if old and same_machines(fit.candidate, old, self.spec))
         return next(ranks, None)
 

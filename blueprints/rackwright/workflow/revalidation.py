@@ -1,39 +1,50 @@
-"""Checks a recorded decision against a spec that changed since. The machines are kept unless the spec requires others."""
+"""Checks a recorded decision against a spec that changed since. The machines are kept unless the spec requires others.
+
+A decision that was edited by hand keeps its machines only: price, place, versions and expiry are those of a new choice, every difference
+is reported, and an update is refused.
+"""
 
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+from pydantic_core import from_json
+
 from rackwright.catalog import Catalog
-from rackwright.diagnostics.problem import Level, Problem
+from rackwright.compile import compile_plan
+from rackwright.diagnostics.problem import Level, Problem, Stage
+from rackwright.sizing.calibrated import calibration_digest
 from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.selection.revalidation import resize
 from rackwright.spec import Spec
-from rackwright.workflow.decision import Decision, compiled, renewal, spec_digest
+from rackwright.workflow.decision import FIRST_VERSION, Decision, compiled, leaves, record, renewal, spec_digest
 
 FIXED = ("account", "region", "zone")
 """Parts of a place that cannot change without replacing machines and data. Setting a part that was empty changes nothing."""
+SENTENCES = {"binding", "digest", "plan_digest", "reason", "remedy", "scaling", "version", "warnings", "why", "words"}
+"""Keys of a decision file that nothing is built from: sentences, digests and the version of the format."""
 
 
 def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: date) -> tuple[Decision, list[Problem]]:
     """The decision updated to the spec, with warnings; or the unchanged decision, with the errors that make it invalid.
 
+    Errors of stage BUILD stop an update and leave the decision valid for a preview: those of a decision that was edited by hand.
     A decision whose spec is unchanged for sizing is returned unchanged. Otherwise only the recorded machines are sized again, at their
     recorded price and place, so that a changed model, replica maximum or dataset takes effect on them.
     """
     if decision.spec != spec.name:
         reason = f"{path.name} was recorded for {decision.spec}, not {spec.name}; a different name replaces every resource"
         return decision, [Problem("D-other", reason, fix=f"restore the name, or {renewal(path)}")]
-    ended = _ended(decision, path, today)
-    if decision.spec_digest == spec_digest(spec) and not decision.by_hand:
+    if decision.by_hand:
+        return _chosen_again(decision, spec, catalog, path, today)
+    ended = [*_ended(decision, path, today), *_first_format(decision, path)]
+    if decision.spec_digest == spec_digest(spec):
         return decision, ended
-    chosen, fix = decision.fit.candidate, f"{renewal(path)}, or revert the edit"
-    again = resize(spec, catalog, chosen, today=today)
+    fix = f"{renewal(path)}, or revert the edit"
+    again = resize(spec, catalog, decision.fit.candidate, today=today)
     if not isinstance(again, SizingPlan):
-        from rackwright.wording.rejections import rejection_text
-
-        old = f"{chosen.label}, chosen on {decision.chosen_on}, no longer satisfies the spec"
-        return decision, [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in again]
+        return decision, _stale(decision, again, fix)
     new = replace(decision, plan=_merged(decision.plan, again))
     was, now = decision.place, compiled(new, spec, today, catalog=catalog).place
     if moved := [part for part in FIXED if was and getattr(was, part) and getattr(was, part) != getattr(now, part)]:
@@ -41,8 +52,45 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
         reason = f"Moving from {old_place} to {new_place} replaces every resource of the stack"
         return decision, [Problem("D-moved", reason, fix=fix)]
     expiry = f"; the stack still expires on {decision.expires_on}" if decision.expires_on else ""
-    reason = f"The spec changed since {decision.chosen_on}. The recorded machines still satisfy it and are kept{expiry}"
+    changed = "spec" if decision.calibration == calibration_digest(spec) else "calibration"
+    reason = f"The {changed} changed since {decision.chosen_on}. The recorded machines still satisfy it and are kept{expiry}"
     return new, [Problem("D-edited", reason, level=Level.WARNING, fix=renewal(path)), *ended]
+
+
+def _stale(decision: Decision, rejections: tuple[Rejection, ...], fix: str) -> list[Problem]:
+    from rackwright.wording.rejections import rejection_text
+
+    old = f"{decision.fit.candidate.label}, chosen on {decision.chosen_on}, no longer satisfies the spec"
+    return [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in rejections]
+
+
+def _chosen_again(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: date) -> tuple[Decision, list[Problem]]:
+    """The decision that a new choice of the same machines records, with every difference; nothing else of the file is used."""
+    plan = resize(spec, catalog, decision.fit.candidate, today=today, at_recorded_price=False)
+    fix = f"{renewal(path)}, or restore the file"
+    if not isinstance(plan, SizingPlan):
+        return decision, _stale(decision, plan, fix)
+    new = record(spec, plan, 1, compile_plan(spec, plan, plan.fits[0], today=today, catalog=catalog), today)
+    reason = f"{path.name} is not as `rackwright choose` wrote it: its digest is missing or differs"
+    found = [Problem("D-by-hand", reason, fix=fix, stage=Stage.BUILD)]
+    reasons = [f"{at} is {shown} in {path.name}; a new choice records {ours}" for at, shown, ours in differences(decision, new)]
+    return new, found + [Problem("D-difference", reason, level=Level.WARNING) for reason in reasons]
+
+
+def differences(decision: Decision, other: Decision) -> list[tuple[str, str, str]]:
+    """Path, value and value in `other` of every number and name that differs. Rank, date and open items belong to a choice, not a stack."""
+    skipped = {"rank": 1, "chosen_on": "", "before_you_build": ()}
+    one, two = (dict(leaves(from_json(replace(each, **skipped).to_json()))) for each in (decision, other))
+    shown = ((at, *(repr(each[at]) if at in each else "absent" for each in (one, two))) for at in {**one, **two})
+    return [(at, was, now) for at, was, now in shown if was != now and SENTENCES.isdisjoint(at.split("."))]
+
+
+def _first_format(decision: Decision, path: Path) -> list[Problem]:
+    """A warning about a file whose digest covers machines and prices only."""
+    if decision.version != FIRST_VERSION:
+        return []
+    reason = f"{path.name} was written by an earlier release; its digest does not cover place, versions and expiry"
+    return [Problem("D-first-format", reason, level=Level.WARNING, fix=renewal(path))]
 
 
 def _merged(old: SizingPlan, new: SizingPlan) -> SizingPlan:

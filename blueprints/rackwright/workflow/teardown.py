@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rackwright.clouds import profile
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import Level, Problem
+from rackwright.diagnostics.problem import Level, Problem, Stage
 from rackwright.spec.spec import Goals, Limits, Spec
 from rackwright.workflow.decision import Decision, decision_path
 from rackwright.workflow.pipeline import Decided, Pipeline
@@ -27,8 +27,9 @@ def decide_for_teardown(pipeline: Pipeline) -> Decided:
         return pipeline.unchecked(_placed(recorded, pipeline.spec, decision_path(pipeline.path).name), True)
     if recorded:
         now, found = revalidate(recorded, pipeline.spec, pipeline.catalog, decision_path(pipeline.path), pipeline.today)
-        if all(problem.level is Level.WARNING for problem in found):
-            return pipeline.unchecked(now, True)
+        if all(problem.level is Level.WARNING or problem.stage is Stage.BUILD for problem in found):
+            kept = replace(now, pins=recorded.pins, expires_on=recorded.expires_on)  # others would update what is about to be deleted
+            return replace(pipeline.unchecked(kept, True), problems=tuple(replace(p, level=Level.WARNING) for p in found))
     guess, state = _first_choice(pipeline), "No decision was found"
     if recorded:
         state = f"{decision_path(pipeline.path).name} was edited by hand and no longer satisfies the spec"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pulumi
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import Problem
+from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.diagnostics.render import rendered
 from rackwright.stackplan import LAYERS
 from rackwright.units import YEARS
@@ -96,9 +96,20 @@ def decide(settings: Settings) -> Decided:
     except UserError as error:
         hint = f"\nTo take the stack down without the program: {BY_HAND}" if settings.teardown else ""
         raise run_error(error, hint) from None
-    for text in dict.fromkeys(f"{problem.code} at {problem.at}: {problem.advice}" for problem in (*decided.edits, *decided.problems)):
+    warnings = (*_other_stack_name(decided.plan.name, settings), *decided.edits, *decided.problems)
+    for text in dict.fromkeys(f"{problem.code} at {problem.at}: {problem.advice}" for problem in warnings):
         pulumi.log.warn(text)
     return decided
+
+
+def _other_stack_name(name: str, settings: Settings) -> tuple[Problem, ...]:
+    """A warning about a stack with another name than its spec; stacks of single layers share a spec, and have different names."""
+    stack = pulumi.get_stack()
+    if settings.layers or settings.teardown or stack == name:
+        return ()
+    reason = f"The stack is {stack}, its spec is {name}: resources are named {name}, and those of another stack with this spec conflict"
+    fix = f"run `pulumi stack select {name}`, or copy {settings.spec_path.name} with `name: {stack}`"
+    return (Problem("D-stack-name", reason, At() / "name", fix, Level.WARNING),)
 
 
 def run_error(error: UserError, hint: str = "") -> pulumi.RunError:

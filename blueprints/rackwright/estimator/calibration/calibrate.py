@@ -13,7 +13,7 @@ from typing import Any
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Mark, Problem
-from rackwright.estimator.calibration.coefficients import Calibration, FittedModel, calibration, factor_key
+from rackwright.estimator.calibration.coefficients import Calibration, FittedModel, calibration, corrected, factor_key
 from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import stack_cases
 from rackwright.estimator.dataset.columns.cells import CSV_NAMES, BrokenCell, PrintedRow, read_file
@@ -122,9 +122,8 @@ def load_calibration(path: Path | None) -> Calibration:
 
     Raises UserError when the file is not a calibration, or was made with other coefficients.
     """
-    shipped = calibration()
     if path is None:
-        return shipped
+        return calibration()
     try:
         data = json.loads(read_bytes(path))
         factors = {str(name): _read_factor(str(name), f) for name, f in data["factors"].items()}
@@ -134,11 +133,10 @@ def load_calibration(path: Path | None) -> Calibration:
         raise UserError(
             [Problem("E-calibration", reason, fix="create one with `rackwright calibrate RUNS.csv -o FILE.json`")], str(path)
         ) from None
-    if base != shipped.version:
-        reason = f"the calibration was made with coefficients {base}, but this release has {shipped.version}"
-        fix = "run `rackwright calibrate RUNS.csv -o FILE.json` again"
-        raise UserError([Problem("E-calibration", reason, At() / "base", fix)], str(path))
-    return replace(shipped, factors=factors)
+    try:
+        return corrected(base, factors)
+    except UserError as error:
+        raise UserError(error.problems, str(path)) from None
 
 
 def check_output_path(path: Path, runs: Path) -> None:

@@ -6,13 +6,15 @@ written by `benchmarks/fit.py`, has their values and, per model and class, the q
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.result import PredictionInterval
 
 FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
@@ -121,6 +123,16 @@ def factor_key(model: str, classes: tuple[str, ...], evidence_group: str) -> str
 def calibration() -> Calibration:
     """Return the shipped coefficients."""
     return parse(FILE.read_text(encoding="utf-8")) if FILE.exists() else Calibration("none", {}, {}, {}, {})
+
+
+def corrected(base: str, factors: dict[str, tuple[float, int]]) -> Calibration:
+    """Return the shipped coefficients with correction factors. Raises UserError when `base`, their version, is not the shipped one."""
+    shipped = calibration()
+    if base != shipped.version:
+        reason = f"the calibration was made with coefficients {base}, but this release has {shipped.version}"
+        fix = "run `rackwright calibrate RUNS.csv -o FILE.json` again"
+        raise UserError([Problem("E-calibration", reason, At() / "base", fix)])
+    return replace(shipped, factors=factors)
 
 
 def parse(text: str) -> Calibration:

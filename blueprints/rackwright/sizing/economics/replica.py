@@ -7,7 +7,7 @@ from typing import Any
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
-from rackwright.estimator.calibration.coefficients import calibration
+from rackwright.estimator.calibration.coefficients import Calibration, calibration
 from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, NumberFormat, SampleConfig, ServingConfig, ServingLayout
 from rackwright.estimator.config.resolve import serving_case
 from rackwright.estimator.estimate import MAX_FILL, estimate
@@ -44,6 +44,8 @@ class ServiceRequest:
     lora_rank: int = 16
     reserve: float = 0.8
     max_sequences: int = 256
+    calibrated: Calibration | None = None
+    """Coefficients with the corrections of the user's runs; None for those of the release."""
 
     @property
     def generates(self) -> bool:
@@ -110,7 +112,7 @@ def _sampled_replica(request: ServiceRequest, accelerator: str, catalog: Catalog
 
 def _generating_replica(config: ServingConfig, request: ServiceRequest, catalog: Catalog) -> Replica:
     accelerator, width = config.hardware.accelerator, config.hardware.count
-    c, case = calibration(), serving_case(config, catalog=catalog)
+    c, case = request.calibrated or calibration(), serving_case(config, catalog=catalog)
 
     def at(running: int) -> ServingPrediction:
         return ServingPrediction.of(replace(case, concurrency=float(running)), c)
@@ -125,7 +127,7 @@ def _generating_replica(config: ServingConfig, request: ServiceRequest, catalog:
     if not maximum:
         late = latency_rejections(float(idle.ttft_s), float(idle.tpot_s), request.ttft_s, request.tpot_s)
         return Replica(accelerator, width, rejections=late)
-    found = estimate(config.model_copy(update={"concurrency": float(maximum)}), catalog=catalog)
+    found = estimate(config.model_copy(update={"concurrency": float(maximum)}), c, catalog=catalog)
     first, each = found.ttft_s, found.tpot_s
     return Replica(
         accelerator, width, found.requests_per_s, first.p50 if first else None, each.p50 if each else None, maximum, found.evidence

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -11,6 +11,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
+from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
@@ -86,7 +87,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     w, fit = _serving(spec), plan.chosen
     if fit is None:
         return None
-    request = service_request(w, a)
+    request = replace(service_request(w, a), calibrated=calibrated(spec))
     s, evidence = _service(w, request, fit, catalog)
     p95 = fit.speed.requests_per_s or 0.0
     mean = w.mean_requests_per_second or p95 / TRAFFIC_ASSUMPTIONS.peak_to_mean

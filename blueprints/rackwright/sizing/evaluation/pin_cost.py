@@ -4,6 +4,7 @@ from datetime import date
 
 from rackwright.catalog.read import Catalog
 from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.offers.node_counts import searchable_fleet
 from rackwright.sizing.plan import Fit
@@ -32,7 +33,7 @@ def without_pinned_parallelism(spec: Spec, fit: Fit, catalog: Catalog, a: Assump
             made = entry.offer.candidate(chosen.nodes if inputs.serves else nodes, chosen.parallelism, chosen.precision)
             if identity(made) != identity(chosen):
                 continue
-            (outcome,) = search(inputs.job, TargetArrays.of((fleet.targets[target],)), a)
+            (outcome,) = search(inputs.job, TargetArrays.of((fleet.targets[target],)), a, calibrated(spec))
             found = evaluate(entry.offer, max(outcome.nodes, 1) if inputs.serves else chosen.nodes, outcome, goals, a)
             return found if isinstance(found, Fit) else None
     return None

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rackwright.estimator.calibration.coefficients import calibration
+from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.metrics import Memory
@@ -16,16 +16,16 @@ CUSTOM_SPREAD = 1.2
 """p90 over median of the user's own numbers; rackwright's choice 2026-11."""
 
 
-def search(job: Job, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
+def search(job: Job, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
     """One outcome per target, in order."""
     if isinstance(job, CustomJob):
         return [_custom(job, t, a) for t in machines.targets]
     if isinstance(job, ServingJob):
-        return _serve(job, machines, a)
-    return _train(job, machines, a)
+        return _serve(job, machines, a, c)
+    return _train(job, machines, a, c)
 
 
-def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
+def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
     """Training outcomes; GPUs and TPUs separately, with the rejections of each accelerator."""
     from rackwright.sizing.search.training import best_training
 
@@ -37,7 +37,7 @@ def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions) -> list[Out
             outcomes = [Outcome(precision=job.precision, rejections=(rejection,))] * len(which)
         else:
             kind = job.on_tpu() if tpu else job
-            outcomes = best_training(kind, some.computing(job.precision), a.max_fill, calibration())
+            outcomes = best_training(kind, some.computing(job.precision), a.max_fill, c)
         found.update(zip(which.tolist(), outcomes, strict=True))
     kinds = {t.accelerator: t for t in machines.targets}
     rejections = {name: (*_precision(job.precision, t), *_neuron_training(job, t)) for name, t in kinds.items()}
@@ -59,12 +59,12 @@ def _neuron_serving(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
     return (Rejection(Limit.DATA, reason=Reason.NEURON_ENGINE, subject=target.accelerator),)
 
 
-def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
+def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
     formats = [_format(job, t) for t in machines.targets]
     if job.generates:
         from rackwright.sizing.search.serving import best_batch, best_serving
 
-        found = (best_batch if job.ends else best_serving)(job, machines, formats, a, calibration())
+        found = (best_batch if job.ends else best_serving)(job, machines, formats, a, c)
     else:
         from rackwright.sizing.search.forward_pass import forward_pass_outcome
 

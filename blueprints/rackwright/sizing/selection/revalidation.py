@@ -15,9 +15,11 @@ from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 
 
-def resize(spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date) -> SizingPlan | tuple[Rejection, ...]:
-    """The plan with the recorded machines only, at their recorded price, for the current spec; else the rejections."""
-    plan = size(without_quotas(spec), _at_its_price(catalog, chosen, spec), today=today)
+def resize(
+    spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date, at_recorded_price: bool = True
+) -> SizingPlan | tuple[Rejection, ...]:
+    """The plan with the recorded machines only, at their recorded price or the catalog's, for the current spec; else the rejections."""
+    plan = size(without_quotas(spec), _at_its_price(catalog, chosen, spec) if at_recorded_price else catalog, today=today)
     fit = next((fit for fit in plan.fits if same_machines(fit.candidate, chosen, spec)), None)
     if fit is not None:
         return replace(plan, fits=(fit,), rejected=())

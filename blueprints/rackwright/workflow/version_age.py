@@ -1,0 +1,105 @@
+"""Age and support of the recorded versions, and what the versions of this release would change."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from rackwright.catalog.pinned_versions import support_of
+from rackwright.catalog.rows import Support
+from rackwright.diagnostics.problem import Level, Problem
+from rackwright.stackplan import StackPlan, VersionPins
+from rackwright.workflow.decision import Decision
+
+MAX_IMAGE_AGE = timedelta(days=90)
+"""Age above which a machine image is reported. Assumption of rackwright, 2026-11: it lacks three months of security updates."""
+NOTICE = timedelta(days=90)
+"""Time before the end of support from which it is reported. Assumption of rackwright, 2026-11."""
+RELEASE_DAY = re.compile(r"\b(20\d\d)(\d\d)(\d\d)$")
+"""End of the names of EKS, DLAMI and Ubuntu images: 1.35.6-20260728. Other versions do not have their date."""
+
+
+@dataclass(frozen=True)
+class VersionChange:
+    """A recorded version and that of this release; `recorded` or `release` is empty where only the other has the part."""
+
+    part: str
+    name: str
+    recorded: str
+    release: str
+    support_ends: str | None = None
+
+
+def age_warnings(stack: StackPlan, release: VersionPins, path: Path, today: date) -> list[Problem]:
+    """Warnings about old images and versions whose support ends. release: versions of this release for the same stack."""
+    newer = {(part, name): version for part, name, version in _versions(release)}
+    names: dict[tuple[str, str, str], list[str]] = {}
+    for part, name, version in _versions(stack.pins):
+        names.setdefault((part, version, newer.get((part, name), version)), []).append(name)
+    found = []
+    for (part, version, replacement), same in names.items():
+        shown = f"`rackwright choose {path.name} --upgrade` shows the change to {replacement}"
+        fix = shown if replacement != version else "update rackwright; this release has none newer"
+        for code, reason in _reasons(part, same, version, stack.place.cloud, today):
+            found.append(Problem(code, reason, level=Level.WARNING, fix=fix))
+    return found
+
+
+def changes_of(recorded: Decision | None, release: Decision) -> list[VersionChange]:
+    """The versions, machines and price that a decision would replace."""
+    cloud = release.fit.candidate.cloud
+    ours, theirs = (_recorded_values(decision) if decision else {} for decision in (recorded, release))
+    found = [(key, ours.get(key, ""), theirs.get(key, "")) for key in {**theirs, **ours}]
+    return [VersionChange(*key, old, new, _support_ends(key, new, cloud)) for key, old, new in found if old != new]
+
+
+def _recorded_values(decision: Decision) -> dict[tuple[str, str], str]:
+    chosen = decision.fit.candidate
+    price = "not published" if chosen.price_usd_per_hour is None else f"{chosen.price_usd_per_hour:g} USD per machine hour"
+    values = {(part, name): version for part, name, version in _versions(decision.pins)}
+    return values | {("machines", "label"): chosen.label, ("machines", "price"): price}
+
+
+def _versions(pins: VersionPins) -> Iterator[tuple[str, str, str]]:
+    """Part, name and version of every pin."""
+    if pins.kubernetes:
+        yield "kubernetes", "cluster", pins.kubernetes
+    for part in ("images", "charts", "addons"):
+        for name, version in getattr(pins, part):
+            yield part, name, version
+
+
+def _support(part: str, name: str, version: str, cloud: str) -> Support | None:
+    if part == "kubernetes":
+        return support_of("kubernetes", cloud, version)
+    return support_of(name, "", version)
+
+
+def _support_ends(key: tuple[str, str], version: str, cloud: str) -> str | None:
+    row = _support(*key, version, cloud)
+    return row.support_ends if row else None
+
+
+def _release_day(version: str) -> date | None:
+    dated = RELEASE_DAY.search(version)
+    try:
+        return date(*map(int, dated.groups())) if dated else None
+    except ValueError:
+        return None  # eight digits that are no date
+
+
+def _reasons(part: str, names: list[str], version: str, cloud: str, today: date) -> Iterator[tuple[str, str]]:
+    """Code and reason of every warning about one version. A version without a known date causes none."""
+    what = f"Kubernetes {version}" if part == "kubernetes" else f"{', '.join(names)} {version}"
+    if part == "images" and (released := _release_day(version)) and today - released > MAX_IMAGE_AGE:
+        age = today - released
+        yield "D-image-age", f"Image {what} is {age.days} days old, more than {MAX_IMAGE_AGE.days}; it lacks later security updates"
+    for row in filter(None, (_support(part, name, version, cloud) for name in names)):
+        if row.deprecated:
+            yield "D-support", f"{what} is deprecated. {row.notes}"
+        ends = row.support_ends
+        if ends and today >= date.fromisoformat(ends) - NOTICE:
+            over = f"ended on {ends}" if today > date.fromisoformat(ends) else f"ends on {ends}"
+            after = f"; extended support costs extra and ends on {row.extended_ends}" if row.extended_ends else ""
+            yield "D-support", f"Support of {what} {over}{after}{'. ' + row.notes if row.notes else ''}"

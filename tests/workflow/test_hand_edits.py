@@ -1,0 +1,179 @@
+"""A decision file that was edited by hand: every change is found, priced from the catalog, shown, and refused by an update."""
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Level
+from rackwright.workflow.decision import decision_path, leaves, read_decision
+from rackwright.workflow.pipeline import Pipeline
+
+ROOT = Path(__file__).parents[2]
+TODAY = date(2026, 11, 21)
+EARLIER = [*(ROOT / "tests" / "states").glob("*/stacks/*.decision.json"), *(ROOT / "tests" / "cases" / "decisions").glob("*/*.json")]
+CANDIDATE = "plan.fits.0.candidate"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("box") / "box.yaml"
+    path.write_text((ROOT / "stacks" / "mistral-7b-qlora.yaml").read_text())
+    decision_path(path).write_text(Pipeline(path, TODAY).choose(1).decision.to_json())
+    return path
+
+
+@pytest.fixture
+def box(recorded, tmp_path) -> Path:
+    """A spec with its decision, which a test may edit."""
+    for file in (recorded, decision_path(recorded)):
+        (tmp_path / file.name).write_text(file.read_text())
+    return tmp_path / recorded.name
+
+
+def with_leaf(content: dict, at: str, value) -> dict:
+    """A copy of the data with another value at a path; the key is removed where the value is `Ellipsis`."""
+    found = deepcopy(content)
+    *parents, last = (int(step) if step.isdigit() else step for step in at.split("."))
+    part = found
+    for step in parents:
+        part = part[step]
+    if value is ...:
+        del part[last]
+    else:
+        part[last] = value
+    return found
+
+
+def other(value):
+    """Another value of the same type."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value * 2 + 1
+    return f"{value}x" if isinstance(value, str) else "x"
+
+
+def answer(call: Callable[[], Any]) -> tuple[Any, set[str]]:
+    """The result of a call, and the codes of the problems it raised."""
+    try:
+        return call(), set()
+    except UserError as error:
+        return None, {p.code for p in error.problems}
+
+
+def write(path: Path, content: dict) -> None:
+    decision_path(path).write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize("path", EARLIER, ids=lambda path: f"{path.parent.parent.name}/{path.parent.name}/{path.name}")
+def test_files_of_earlier_releases_are_as_written(path):
+    decision = read_decision(path)
+    assert decision
+    assert not decision.by_hand
+
+
+def test_a_new_file_is_as_written_in_any_layout(box):
+    content = json.loads(decision_path(box).read_text())
+    for text in (json.dumps(content), json.dumps(content, sort_keys=True, indent=4)):
+        decision_path(box).write_text(text)
+        decision = read_decision(decision_path(box))
+        assert decision
+        assert not decision.by_hand
+
+
+@pytest.mark.parametrize("change", [other, lambda _: ..., lambda _: -3, lambda _: None, lambda _: ""])
+def test_a_change_of_any_leaf_is_found(box, change):
+    content = json.loads(decision_path(box).read_text())
+    for at, value in leaves(content):
+        if change(value) == value:
+            continue
+        write(box, with_leaf(content, at, change(value)))
+        decision, codes = answer(lambda: read_decision(decision_path(box)))
+        assert codes == {"D-unreadable"} or (decision and decision.by_hand), at
+
+
+BUILT = [
+    (f"{CANDIDATE}.price_usd_per_hour", 0.01),
+    (f"{CANDIDATE}.price_usd_per_hour", None),
+    (f"{CANDIDATE}.price_usd_per_hour", 1e300),
+    ("plan.fits.0.usd_per_hour", 0.01),
+    (f"{CANDIDATE}.nodes", 2),
+    (f"{CANDIDATE}.machine", "p5.48xlarge"),
+    (f"{CANDIDATE}.capacity", "spot"),
+    (f"{CANDIDATE}.place", 7),
+    (f"{CANDIDATE}.zones", ["us-east-1f"]),
+    (f"{CANDIDATE}.parallelism.tensor", 0),
+    ("plan.storage.capacity_bytes", 1e30),
+    ("plan.facts.checkpoint_bytes", 1e30),
+    ("pins.images.0.1", "an image of somebody else"),
+    ("place.account", "210987654321"),
+    ("place.zone", "us-east-1f"),
+    ("expires_on", "2036-01-01"),
+    ("spec_digest", "0" * 16),
+    ("plan_digest", ""),
+    ("digest", ""),
+    ("digest", ...),
+]
+
+
+@pytest.mark.parametrize(("at", "value"), BUILT, ids=[f"{at}={value}" for at, value in BUILT])
+def test_an_edited_file_is_refused_or_has_the_bill_of_the_catalog(box, recorded, at, value):
+    whole = Pipeline(recorded, TODAY).decide()
+    content = json.loads(decision_path(box).read_text())
+    write(box, with_leaf(content, at, value))
+    decided, codes = answer(Pipeline(box, TODAY).decide)
+    assert codes <= {"D-stale", "D-unreadable"}
+    if decided is None:
+        return
+    assert [p.code for p in decided.unsettled if p.code == "D-by-hand"] == ["D-by-hand"], "an update is refused"
+    same = decided.decision.fit.candidate.label == whole.decision.fit.candidate.label
+    assert not same or decided.bill.hourly_usd == whole.bill.hourly_usd
+    assert not same or (decided.plan.pins, decided.plan.place) == (whole.plan.pins, whole.plan.place)
+    shown = [p.reason for p in decided.edits if p.code == "D-difference"]
+    assert not same or any(at in reason for reason in shown) == (at not in ("digest", "plan_digest"))
+
+
+def test_every_change_of_a_leaf_is_refused_or_has_the_bill_of_the_catalog(box, recorded):
+    """A sample of the leaves; the test above has those that a stack is built from."""
+    bill = Pipeline(recorded, TODAY).decide().bill.hourly_usd
+    content = json.loads(decision_path(box).read_text())
+    for at, value in list(leaves(content))[::13]:
+        write(box, with_leaf(content, at, other(value)))
+        decided, codes = answer(Pipeline(box, TODAY).decide)
+        assert codes <= {"D-stale", "D-unreadable", "D-other"}, at
+        assert decided is None or decided.bill.hourly_usd == bill, at
+        assert decided is None or "D-by-hand" in [p.code for p in decided.unsettled], at
+
+
+def test_an_edited_file_is_not_reported_as_an_edited_spec(box):
+    content = json.loads(decision_path(box).read_text())
+    write(box, with_leaf(content, f"{CANDIDATE}.price_usd_per_hour", 0.01))
+    edited = Pipeline(box, TODAY).decide()
+    assert "D-edited" not in [p.code for p in edited.edits]
+    told = next(p for p in edited.edits if p.code == "D-difference")
+    assert told.level is Level.WARNING
+    assert "price_usd_per_hour is 0.01 in box.decision.json; a new choice records 1.8" in told.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("NaN", "is not a decision"), ("Infinity", "is not a decision"), ("1e999", "is not a decision"), ("-1.5", "negative")],
+)
+def test_a_number_that_is_none_is_refused(box, text, said):
+    path = decision_path(box)
+    price = json.loads(path.read_text())["plan"]["fits"][0]["candidate"]["price_usd_per_hour"]
+    path.write_text(path.read_text().replace(f'"price_usd_per_hour": {price}', f'"price_usd_per_hour": {text}'))
+    with pytest.raises(UserError, match=said):
+        read_decision(path)
+
+
+def test_choosing_again_settles_it(box):
+    content = json.loads(decision_path(box).read_text())
+    write(box, with_leaf(content, f"{CANDIDATE}.price_usd_per_hour", 0.01))
+    decision_path(box).write_text(Pipeline(box, TODAY).choose().decision.to_json())
+    assert "D-by-hand" not in [p.code for p in Pipeline(box, TODAY).decide().unsettled]
