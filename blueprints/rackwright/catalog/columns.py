@@ -47,8 +47,7 @@ ACCELERATORS = _table(
     "accelerators.csv",
     "name",
     _same(text, "name vendor status confidence"),
-    _same(words, "architecture form_factor api_names memory_reported_by memory_type scale_up_link scale_up_topology generation"),
-    _same(words, "host_link"),
+    _same(words, "architecture form_factor api_names memory_reported_by memory_type scale_up_link scale_up_topology generation host_link"),
     _same(yes, "serves_only"),
     _same(maybe(count), "neuron_cores scale_up_domain"),
     _same(many(count), "neuron_degrees"),
@@ -278,8 +277,7 @@ SUPPORTED_VERSIONS = _table(
 VERSIONS = _table(
     "versions.csv",
     "kind name",
-    _same(one_of(*PINNED_KINDS), "kind"),
-    _same(text, "name"),
+    {"kind": ("kind", one_of(*PINNED_KINDS)), "name": ("name", text)},
     _same(words, "version chart repository notes"),
 )
 

@@ -18,6 +18,8 @@ NOTICE = timedelta(days=90)
 """Time before the end of support from which it is reported. Assumption of rackwright, 2026-11."""
 RELEASE_DAY = re.compile(r"\b(20\d\d)(\d\d)(\d\d)$")
 """End of the names of EKS, DLAMI and Ubuntu images: 1.35.6-20260728. Other versions do not have their date."""
+CONTROL_PLANE = "kubernetes"
+"""The pinned version of the cluster, a component of support.csv like the charts."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +66,15 @@ def _recorded_values(decision: Decision) -> dict[tuple[str, str], str]:
 def _versions(pins: VersionPins) -> Iterator[tuple[str, str, str]]:
     """Part, name and version of every pin."""
     if pins.kubernetes:
-        yield "kubernetes", "cluster", pins.kubernetes
+        yield CONTROL_PLANE, "cluster", pins.kubernetes
     for part in ("images", "charts", "addons"):
         for name, version in getattr(pins, part):
             yield part, name, version
 
 
 def _support(part: str, name: str, version: str, cloud: str) -> Support | None:
-    if part == "kubernetes":
-        return support_of("kubernetes", cloud, version)
+    if part == CONTROL_PLANE:
+        return support_of(CONTROL_PLANE, cloud, version)
     return support_of(name, "", version)
 
 
@@ -91,7 +93,7 @@ def _release_day(version: str) -> date | None:
 
 def _reasons(part: str, names: list[str], version: str, cloud: str, today: date) -> Iterator[tuple[str, str]]:
     """Code and reason of every warning about one version. A version without a known date causes none."""
-    what = f"Kubernetes {version}" if part == "kubernetes" else f"{', '.join(names)} {version}"
+    what = f"Kubernetes {version}" if part == CONTROL_PLANE else f"{', '.join(names)} {version}"
     if part == "images" and (released := _release_day(version)) and today - released > MAX_IMAGE_AGE:
         age = today - released
         yield "D-image-age", f"Image {what} is {age.days} days old, more than {MAX_IMAGE_AGE.days}; it lacks later security updates"
