@@ -210,6 +210,14 @@ AVAILABILITY = _table(
     _same(words, "notes"),
 )
 
+ZONES = _table(
+    "zones.csv",
+    "zone",
+    _same(text, "zone cloud region"),
+    _same(yes, "control_plane"),
+    _same(words, "notes"),
+)
+
 VOLUMES = _table(
     "volumes.csv",
     "name",

@@ -17,6 +17,7 @@ from rackwright.catalog.offerings import (
     StoragePrice,
     SupportedVersion,
     Volume,
+    Zone,
 )
 
 __all__ = [
@@ -39,4 +40,5 @@ __all__ = [
     "SupportedVersion",
     "TpuSlice",
     "Volume",
+    "Zone",
 ]

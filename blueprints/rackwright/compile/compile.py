@@ -20,7 +20,7 @@ from rackwright.diagnostics.problem import At, Problem
 from rackwright.sizing.node.file_system import blueprint_kind
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
-from rackwright.stackplan import BlueprintKind, StackPlan, VersionPins
+from rackwright.stackplan import BlueprintKind, PlacePlan, StackPlan, VersionPins
 
 PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = {
     (BlueprintKind.BOX, AWS.name): box_plan,
@@ -42,11 +42,13 @@ def compile_plan(
     expires_on: str | None = None,
     now: datetime | None = None,
     catalog: Catalog | None = None,
+    place: PlacePlan | None = None,
 ) -> StackPlan:
     """Compile the stack of a fit.
 
     today: start of the time to live. now: default noon of today; decides whether a capacity block has started.
-    pins, expires_on: recorded by a decision; they replace this release's versions and the expiry counted from `today`.
+    pins, expires_on, place: recorded by a decision; they replace this release's versions, the expiry counted from `today`, and the zones
+    that the catalog would give, where the spec still allows the recorded ones.
     catalog: the catalog that the plan was sized with; default: the embedded one.
     Raises UserError where this release does not support the blueprint on the cloud, or an option of the spec.
     """
@@ -54,7 +56,7 @@ def compile_plan(
     path = PATHS.get((kind, fit.candidate.cloud))
     if path is None:
         raise UserError([no_path(kind, fit.candidate.cloud)])
-    context = CompileContext(spec, plan, fit, today, expires_on, now, catalog=catalog or Catalog.default())
+    context = CompileContext(spec, plan, fit, today, expires_on, now, place, catalog=catalog or Catalog.default())
     if problems := unsupported_problems(context, kind):
         raise UserError(problems)
     compiled = with_cost_alerts(context, apply_spec_options(context, path(context)))

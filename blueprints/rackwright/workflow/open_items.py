@@ -27,7 +27,7 @@ EFFECTS = {
     "R-25": Effect("account", Level.WARNING, "the stack could be built in another account", "account in infra, or acknowledge"),
     "S-42": Effect("account", Level.WARNING, "the stack could be built in another project", "project in infra"),
     "R-36": Effect("alert recipients", None, "the topic can get subscribers outside the spec, and the machines are the same", ""),
-    "V-30": Effect("zones", None, "the letters of zones differ per account; EC2 rejects a wrong zone, and builds nothing wrong", ""),
+    "V-30": Effect("zones", None, "the catalog may lack a zone; EC2 rejects a wrong zone, and builds nothing wrong", ""),
     "V-115": Effect(
         "quota increases",
         Level.ERROR,

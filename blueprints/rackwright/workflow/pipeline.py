@@ -22,7 +22,7 @@ from rackwright.workflow.load import examine
 if TYPE_CHECKING:
     from rackwright.cost import Bill
     from rackwright.sizing.plan import Fit, SizingPlan
-    from rackwright.stackplan import StackPlan
+    from rackwright.stackplan import PlacePlan, StackPlan
     from rackwright.workflow.decision import Decision
     from rackwright.workflow.size import Buildability
     from rackwright.workflow.stack_preview import StackPreview
@@ -123,7 +123,9 @@ class Pipeline:
 
         if fit not in self._stacks:
             with self._located(fit.candidate.place):
-                self._stacks[fit] = compile_plan(self.spec, plan, fit, today=self.today, now=self.now, catalog=self.catalog)
+                self._stacks[fit] = compile_plan(
+                    self.spec, plan, fit, today=self.today, now=self.now, catalog=self.catalog, place=self._recorded_place()
+                )
         return self._stacks[fit]
 
     @cached_property
@@ -142,6 +144,13 @@ class Pipeline:
         from rackwright.workflow.decision import decision_path, read_decision
 
         return read_decision(decision_path(self.path))
+
+    @property
+    def _readable_record(self) -> "Decision | None":
+        try:
+            return self.recorded
+        except UserError:
+            return None
 
     def preview(self, fit: "Fit | None" = None) -> "StackPreview":
         """The stack of a fit, of the first one when None, priced and checked. Never raises UserError for what is wrong with the stack."""
@@ -268,21 +277,22 @@ class Pipeline:
         from rackwright.sizing.selection.ranking import identity
         from rackwright.workflow.decision import decision_path
 
-        try:
-            old = self.recorded.fit.candidate if self.recorded else None
-        except UserError:
-            return ""
+        old = self._readable_record.fit.candidate if self._readable_record else None
         if old is None or (fit and identity(old) == identity(fit.candidate)):
             return ""
         return f"{decision_path(self.path).name} records {old.label}: `pulumi up` builds that, until `rackwright choose` records another"
+
+    def _recorded_place(self) -> "PlacePlan | None":
+        """Where the stack runs, so that choosing again does not move it; None for a record that cannot be read. Zones of the spec may be
+        added."""
+        place = self._readable_record.place if self._readable_record else None
+        named = tuple(zone for entry in self.spec.infra.places for zone in entry.zones)
+        return replace(place, further_zones=named) if place else None
 
     def _recorded_rank(self) -> int | None:
         """The rank that the recorded machines have now; None for a record that cannot be read, so that `choose` renews it."""
         from rackwright.sizing.selection.revalidation import same_machines
 
-        try:
-            old = self.recorded.fit.candidate if self.recorded else None
-        except UserError:
-            return None
+        old = self._readable_record.fit.candidate if self._readable_record else None
         ranks = (rank for rank, fit in enumerate(self.plan.fits, 1) if old and same_machines(fit.candidate, old, self.spec))
         return next(ranks, None)
