@@ -170,7 +170,7 @@ def zones_have_one_form(context: SpecContext) -> Iterator[Violation]:
             message = f"Zone {names[0]} is a name and zone {ids[0]} is an ID; they can be the same zone"
             region = context.catalog.region_of_zone(ids[0])
             listed = f"`aws ec2 describe-availability-zones --region {region} --query 'AvailabilityZones[].[ZoneName,ZoneId]'`"
-            yield Violation(at / "zones" if place.zones else at, f"use IDs only; list both with {listed}", message)
+            yield Violation(at / "zones" if place.zones else at, f"use only IDs or only names; list both with {listed}", message)
 
 
 @rule("S-46", link=BLOCKS)
