@@ -72,7 +72,9 @@ AWS_MACHINES = _table(
     _same(KIND, "kind"),
     _same(count, "accelerator_count unit_nodes"),
     _same(positive, "accelerator_fraction"),
-    _same(maybe(count), "vcpus network_cards enis_per_card enis_total ipv4_per_eni local_nvme_count max_pods scale_up_domain"),
+    _same(
+        maybe(count), "vcpus network_cards network_layers enis_per_card enis_total ipv4_per_eni local_nvme_count max_pods scale_up_domain"
+    ),
     _same(MODES, "capacity_modes"),
     _same(yes, "capacity_block orderable"),
     {
@@ -91,7 +93,7 @@ AWS_FAMILIES = _table(
     _same(text, "family"),
     _same(many(), "node_images"),
     _same(words, "no_box_image notes"),
-    _same(yes, "in_ultraserver reports_topology"),
+    _same(yes, "in_ultraserver"),
 )
 
 GCP_MACHINES = _table(

@@ -42,7 +42,11 @@ def karpenter_releases(plan: KarpenterPlan) -> tuple[ReleasePlan, ...]:
     values: dict[str, Any] = {
         "serviceAccount": {"name": plan.service_account},
         "nodeSelector": SYSTEM_NODE_SELECTOR,
-        "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
+        # Its pods cannot ask the metadata service for the region.
+        "controller": {
+            "env": [{"name": "AWS_REGION", "value": ref("place.region")}],
+            "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}},
+        },
         "settings": {"clusterName": ref("cluster.name"), "eksControlPlane": True}
         | ({"interruptionQueue": ref("karpenter.queue_name")} if plan.interruptions else {}),
     }
