@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rackwright.clouds import AWS
+from rackwright.clouds import profiles
 from rackwright.stackplan.refs import Existing
 
 
@@ -28,8 +28,8 @@ class PlacePlan:
 
 
 def is_zone_id(zone: str) -> bool:
-    """Whether an AWS zone is given by its ID (use1-az1), not by its name (us-east-1a)."""
-    return AWS.is_zone_id(zone)
+    """Whether a zone is given by its ID (use1-az1), not by its name (us-east-1a)."""
+    return any(cloud.is_zone_id(zone) for cloud in profiles())
 
 
 @dataclass(frozen=True)

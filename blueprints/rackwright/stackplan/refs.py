@@ -57,7 +57,7 @@ Existing = str | FromStack
 """An ID, or an output of another stack; empty: a new resource is created."""
 
 
-def machine_subnet_refs(zones: Sequence[object]) -> tuple[str, ...]:
+def machine_subnet_refs(zones: Sequence[str]) -> tuple[str, ...]:
     """Names of references to a machine subnet in each zone: `network.machine_subnet_id`, `network.machine_subnet_id.2`."""
     return tuple(f"network.machine_subnet_id{f'.{number}' if number > 1 else ''}" for number, _ in enumerate(zones, 1))
 

@@ -7,7 +7,6 @@ from typing import Any
 import pulumi
 from pulumi import Input, InvokeOutputOptions, Output, ResourceOptions
 from rackwright.stackplan import IdentityPlan, StackPlan, upstream_layers
-from rackwright.stackplan.refs import machine_subnet_refs
 
 from rackwright_pulumi.aws import CLOUD
 from rackwright_pulumi.aws.cost_alerts import AwsGuard
@@ -208,7 +207,8 @@ class AwsStack:
         # Network of machines that are created from within the cluster.
         zones = dict.fromkeys(zone for plan in self.plan.pools if plan.role == "accelerator" for zone in plan.zones)
         subnets = [self.network.machine_subnets([zone])[0] for zone in zones]
-        values |= dict(zip(machine_subnet_refs(subnets), subnets, strict=True))
+        values |= {"network.machine_subnet_id": subnets[0]} if subnets else {}
+        values |= {f"network.machine_subnet_id.{number}": subnet for number, subnet in enumerate(subnets[1:], 2)}
         values |= {"network.fabric_group_id": self.network.fabric_group_id} if self.network.fabric_group_id else {}
         values |= {f"identity.{key}.principal": arn for key, arn in roles.items()}
         return values | {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}
