@@ -99,13 +99,17 @@ def test_quota_covers_all_resources_of_a_job():
 
 
 def test_topology_levels_require_topology_of_ec2():
+    """https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-topology-prerequisites.html lists machines, not families."""
+
     def levels(machine):
         plan = plans.compiled(plans.training_case(machine=machine))
         topology = next(m.body for m in plan.manifests if m.key == "queue.topology")
-        return [level["nodeLabel"] for level in topology["spec"]["levels"]]
+        return [level["nodeLabel"].removeprefix("topology.k8s.aws/network-node-") for level in topology["spec"]["levels"]]
 
-    assert levels("g6e.48xlarge") == ["kubernetes.io/hostname"]
-    assert levels("p5.48xlarge")[0] == "topology.k8s.aws/network-node-layer-1"
+    host = "kubernetes.io/hostname"
+    assert levels("g6.48xlarge") == levels("p5.4xlarge") == levels("trn2.3xlarge") == [host]
+    assert levels("p5.48xlarge") == levels("g6e.48xlarge") == levels("trn2.48xlarge") == ["layer-1", "layer-2", "layer-3", host]
+    assert levels("p6-b200.48xlarge") == levels("p6-b300.48xlarge") == ["layer-1", "layer-2", "layer-3", "layer-4", host]
 
 
 def test_lustre_is_the_cheapest_sufficient_tier():

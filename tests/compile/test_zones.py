@@ -1,13 +1,19 @@
-"""Which zone the machines go to, and that nobody takes a guess for a fact."""
+"""Zones of machines and control plane: IDs of the catalog, zones of the spec, recorded zones."""
+
+from dataclasses import replace
 
 import pytest
+from rackwright.catalog import Catalog
+from rackwright.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Level
+from rackwright.stackplan import PlacePlan, is_zone_id
 from rackwright.validation.stack import check
 
 from tests import plans
 
 IDS = {"zones": ("use1-az1", "use1-az6")}
-"""What AWS publishes: ids, whose letters differ from account to account."""
+"""Zone IDs, as in the catalog."""
 EXISTING = {"network": {"existing": {"vpc": "vpc-0abc", "subnets": ["subnet-0a", "subnet-0b"]}}}
 
 
@@ -26,14 +32,131 @@ def warned(plan) -> list[str]:
 
 
 @pytest.mark.parametrize("build", [box, cluster])
-def test_a_default_zone_is_reported_with_a_command_that_lists_zones(build):
-    plan = build(**IDS)
-    machine = plan.box.machine if plan.box else plan.pool("gpu").machine
-    assert (plan.place.zone, plan.place.zone_assumed) == ("us-east-1a", True)
-    (warning,) = warned(plan)
+def test_a_zone_id_of_the_catalog_is_used_without_warning(build):
+    plan = build(zones=("use1-az6",))
+    assert (plan.place.zone, plan.place.zone_assumed, warned(plan)) == ("use1-az6", False, [])
+    assert {subnet.zone for subnet in plan.network.subnets} <= {"use1-az6", *plan.place.control_zones}
+
+
+def test_ids_and_names_are_never_in_one_network():
+    """A name and an ID can be the same zone, and EKS requires two."""
+    for plan in (cluster(zones=("use1-az3",)), cluster({"zones": ["us-east-1d"]}, **IDS), cluster({"zones": ["use1-az6"]}, **IDS)):
+        zones = {subnet.zone for subnet in plan.network.subnets}
+        assert len({is_zone_id(zone) for zone in zones}) == 1
+        assert len(set(plan.place.control_zones)) == 2
+
+
+@pytest.mark.parametrize(("region", "refused"), [("us-east-1", "use1-az3"), ("us-west-1", "usw1-az2"), ("ca-central-1", "cac1-az3")])
+def test_no_control_plane_is_in_a_zone_that_eks_refuses(region, refused):
+    spec, sizing, fit = plans.training_case(place=plans.AWS | {"regions": [region], "zones": [refused]})
+    there = replace(fit, candidate=replace(fit.candidate, region=region, zones=(refused,)))
+    place = plans.compiled((spec, sizing, there)).place
+    assert place.zone == refused  # machines may be there
+    assert refused not in place.control_zones
+    assert len(place.control_zones) == 2
+
+
+def test_a_machine_without_published_zones_is_reported_with_a_command_that_lists_them():
+    plan = cluster(machine="p3dn.24xlarge", place={"regions": ["us-gov-west-1"]}, region="us-gov-west-1", zones=())
+    assert (plan.place.zone, plan.place.zone_assumed) == ("us-gov-west-1a", True)
+    catalog = Catalog.default()
+    rows = tuple(replace(row, region="us-gov-west-1", zones=()) for row in catalog.places_by_sku["p3dn.24xlarge"][:1])
+    (warning,) = [str(problem) for problem in check(plan, catalog=replace(catalog, availability=rows)) if problem.code == "V-30"]
     assert warning.startswith("warning V-30")
-    assert f"Zone us-east-1a was chosen by default, but {machine} is offered in zone IDs use1-az" in warning
-    assert f"describe-instance-type-offerings --location-type availability-zone --filters Name=instance-type,Values={machine}" in warning
+    assert "describe-instance-type-offerings --location-type availability-zone --filters Name=instance-type,Values=p3dn" in warning
+
+
+def test_a_zone_id_that_does_not_offer_the_machine_is_refused():
+    plan = cluster({"zones": ["use1-az6"]}, machine="p6-b200.48xlarge", zones=("use1-az6",))
+    assert warned(plan) == []
+    moved = replace(plan, pools=tuple(replace(pool, zones=("use1-az1",)) for pool in plan.pools))
+    (error,) = warned(moved)
+    assert "Zone use1-az1 does not offer p6-b200.48xlarge; use use1-az6" in error
+
+
+def test_an_extra_pool_takes_part_in_the_choice_of_the_zone():
+    """All pools share a zone: p5.48xlarge is in six, p6-b200.48xlarge in one."""
+    pools = [{"name": "small", "instance": "p6-b200.48xlarge", "nodes": 1}]
+    plan = cluster(blueprint={"ttl": "14d", "pools": pools}, zones=("use1-az1", "use1-az2", "use1-az6"))
+    assert plan.place.zone == "use1-az6"
+
+
+LETTERS = PlacePlan("aws", "us-east-1", "us-east-1a", ("us-east-1a", "us-east-1b"), "123456789012", zone_assumed=True)
+
+
+def recorded(was: PlacePlan, place: dict | None = None, **more) -> PlacePlan:
+    case = plans.training_case(place=plans.AWS | (place or {}), **({"zones": ("use1-az1", "use1-az6")} | more))
+    return compile_plan(*case, today=plans.TODAY, place=was).place
+
+
+def test_a_recorded_place_keeps_its_zones():
+    """Other zones replace every subnet, and with it the cluster."""
+    assert recorded(LETTERS) == LETTERS
+    ids = replace(LETTERS, zone="use1-az6", control_zones=("use1-az6", "use1-az2"), zone_assumed=False)
+    assert recorded(ids) == ids
+
+
+def test_a_recorded_place_gives_way_to_the_spec():
+    assert recorded(LETTERS, {"zones": ["us-east-1c"]}).zone == "us-east-1c"
+    assert recorded(LETTERS, {"zones": ["use1-az6"]}).control_zones[0] == "use1-az6"
+    assert recorded(replace(LETTERS, account="210987654321")).zone == "use1-az1"  # letters are those of an account
+    assert recorded(replace(LETTERS, zone="use1-az4")).zone == "use1-az1"  # does not offer the machine
+
+
+def fleet(place: dict | None = None, build=plans.eks_fleet_case, **more):
+    case = build(place=plans.AWS | (place or {}), **({"zones": ("use1-az1", "use1-az2", "use1-az6")} | more))
+    return plans.compiled(case)
+
+
+NAMED = {"zones": ["use1-az6", "use1-az2", "use1-az5"]}
+
+
+def test_a_fleet_uses_every_zone_of_the_spec_that_offers_its_machine():
+    plan = fleet(NAMED)
+    assert plan.pool("gpu").zones == ("use1-az6", "use1-az2")
+    machines = {subnet.name: (subnet.zone, subnet.cidr) for subnet in plan.network.subnets if subnet.purpose == "nodes"}
+    assert machines == {"nodes": ("use1-az6", "10.0.64.0/18"), "nodes-2": ("use1-az2", "10.0.128.0/20")}
+    bodies = {plan.body["kind"]: plan.body.get("spec", {}) for plan in plan.manifests}
+    required = {r["key"]: r["values"] for r in bodies["NodePool"]["template"]["spec"]["requirements"]}
+    assert required["topology.k8s.aws/zone-id"] == ["use1-az6", "use1-az2"]
+    assert "topology.kubernetes.io/zone" not in required
+    refs = ["network.machine_subnet_id", "network.machine_subnet_id.2"]
+    assert bodies["EC2NodeClass"]["subnetSelectorTerms"] == [{"id": {"$ref": name}} for name in refs]
+    entrance = next(m.body for m in plan.manifests if m.key == "serving.entrance")
+    assert {"$format": "{0},{1}", "$refs": refs} in entrance["metadata"]["annotations"].values()
+    assert [problem for problem in check(plan) if problem.level is Level.ERROR] == []
+
+
+def test_a_fleet_without_named_zones_is_in_one():
+    assert fleet().pool("gpu").zones == ("use1-az1",)
+
+
+def test_names_of_zones_are_used_as_well():
+    assert fleet({"zones": ["us-east-1a", "us-east-1b"]}).pool("gpu").zones == ("us-east-1a", "us-east-1b")
+
+
+def test_a_reservation_keeps_its_fleet_in_one_zone():
+    held = {"reservation": {"id": "cr-0123456789abcdef0", "instance": "g6e.xlarge", "count": 2, "zone": "use1-az2"}}
+    plan = fleet(NAMED | {"capacity": {"fallback": [held, "on-demand"]}}, capacity="reservation", capacity_id="cr-0123456789abcdef0")
+    assert {pool.zones for pool in plan.pools if pool.role == "accelerator"} == {("use1-az2",)}
+
+
+def test_only_replicas_that_span_machines_share_a_placement_group():
+    wide = plans.wide_fleet_case(zones=("use1-az1", "use1-az2"))
+    place = wide[0].infra.any_of[0].model_copy(update={"zones": ("use1-az1", "use1-az2")})
+    spec = wide[0].model_copy(update={"infra": wide[0].infra.model_copy(update={"any_of": (place,)})})
+    pool = plans.compiled((spec, *wide[1:])).pool("gpu")
+    assert (pool.adjacent, pool.zones) == (True, ("use1-az1",))
+    assert not fleet(NAMED).pool("gpu").adjacent
+
+
+def test_a_recorded_fleet_gets_a_further_zone_by_choosing_again():
+    """A managed node group cannot change its subnets."""
+    case = plans.managed_fleet_case(zones=("use1-az2", "use1-az6"), place=plans.AWS | NAMED)
+    was = replace(LETTERS, zone="use1-az6", control_zones=("use1-az6", "use1-az2"), zone_assumed=False)
+    assert compile_plan(*case, today=plans.TODAY, place=was).pool("gpu").zones == ("use1-az6",)
+    kept = replace(was, further_zones=("use1-az2",))
+    assert compile_plan(*case, today=plans.TODAY, place=kept).pool("gpu").zones == ("use1-az6", "use1-az2")
 
 
 @pytest.mark.parametrize("build", [box, cluster])

@@ -117,10 +117,19 @@ def test_l2_machines_are_deleted_before_karpenter_its_permissions_and_the_cluste
     }
     assert {graph.one(*item).label for item in types.items()} <= later
     assert all(f"chat-eks-karpenter-nodes-{policy}" in {graph.nodes[u].name for u in all_before(graph, graph.one(POOL).urn)}
-               for policy in ("AmazonEKSWorkerNodePolicy", "AmazonSSMManagedInstanceCore"))  # fmt: skip
+               for policy in ("AmazonEKSWorkerNodePolicy", "policy"))  # fmt: skip
     assert graph.one(CLASS).label in later
     server = graph.one("kubernetes:apps/v1:Deployment")
     assert graph.one(POOL).urn in server.depends_on, "no new machine is asked for while they go"
+
+
+def test_pods_cannot_get_the_credentials_of_karpenter_nodes():
+    """One hop ends in the node's network; Karpenter itself is told the region that it would ask for."""
+    for name in ("fleet-eks", "fleet-wide"):
+        for node_class in graph_of(name).by_type(CLASS):
+            assert node_class.inputs["spec"]["metadataOptions"]["httpPutResponseHopLimit"] == 1
+        controller = graph_of(name).one(RELEASE, "chat-eks-layer-karpenter").inputs["values"]["controller"]
+        assert controller["env"] == [{"name": "AWS_REGION", "value": "us-east-1"}]
 
 
 def test_l2_a_placement_group_outlives_the_machines_in_it():
@@ -160,6 +169,7 @@ def test_an_empty_node_group_has_tags_that_describe_its_machines():
         "resources/vpc.amazonaws.com/efa": "32",
         "resources/hugepages-2Mi": "5120Mi",
         "label/rackwright/role": "accelerator",
+        "label/k8s.amazonaws.com/accelerator": "nvidia-h100-80gb-sxm5",
         "taint/nvidia.com/gpu": "present:NoSchedule",
     }
     assert {tag["propagateAtLaunch"] for tag in told.values()} == {False}

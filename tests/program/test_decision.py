@@ -142,12 +142,22 @@ def test_shared_storage_never_shrinks(tmp_path):
     ("change", "said"),
     [
         ({"account": "210987654321"}, "account 123456789012"),
-        ({"zones": ["us-east-1b"]}, "Moving from zone us-east-1a"),
+        ({"zones": ["us-east-1b"]}, "Moving from zone use1-az1"),
     ],
 )
 def test_another_account_or_zone_stops_an_update(box, change, said):
     spec = edited(box, **{f"infra__any_of__0__{key}": value for key, value in change.items()})
     assert [said in text for text in problems(box, spec)] == [True]
+
+
+def test_choosing_again_keeps_the_recorded_zones(box):
+    """The recorded letters may be any zone; other zones replace the network and the data disk."""
+    old = read_decision(decision_path(box))
+    letters = replace(old.place, zone="us-east-1c", zone_assumed=True)
+    decision_path(box).write_text(replace(old, place=letters).to_json(), encoding="utf-8")
+    again = Pipeline(box, TODAY).choose()
+    assert (again.decision.place, again.plan.box.zone) == (letters, "us-east-1c")
+    assert Pipeline(box, TODAY).decide().plan.place == letters
 
 
 def test_a_place_put_before_the_recorded_one_changes_nothing(box):

@@ -49,3 +49,22 @@ def test_the_recorder_supports_look_ups():
 
     graph = record(lambda: get_cluster(name="theirs") and None)
     assert graph.invokes[0][0] == "aws:eks/getCluster:getCluster"
+
+
+def test_a_subnet_by_zone_id_has_the_name_of_its_zone(aws):
+    vpc = aws.create(VPC, "net", {"cidrBlock": "10.2.0.0/16"})
+    fixed = {"vpcId": vpc.id, "cidrBlock": "10.2.1.0/24"}
+    subnet = aws.create(SUBNET, "b", fixed | {"availabilityZoneId": "use1-az2"})
+    assert (subnet.state["availabilityZone"], subnet.state["availabilityZoneId"]) == ("us-east-1b", "use1-az2")
+    assert aws.invoke("aws:ec2/getSubnet:getSubnet", filters=filters(availability_zone_id="use1-az2"))["vpcId"] == vpc.id
+    for wrong in ("usw2-az1", "use1-az9", "use1-az"):
+        with pytest.raises(Refusal, match="availabilityZoneId is invalid"):
+            aws.create(SUBNET, "c", {"vpcId": vpc.id, "cidrBlock": "10.2.2.0/24", "availabilityZoneId": wrong})
+    with pytest.raises(Refusal, match="conflicts with"):
+        aws.create(SUBNET, "d", fixed | {"availabilityZoneId": "use1-az2", "availabilityZone": "us-east-1b"})
+
+
+def test_capacity_and_offerings_take_zone_ids(aws, cloud):
+    cloud.capacity = {"p5.48xlarge": {"use1-az1": 0, "us-east-1d": 4}}
+    offered = {"locationType": "availability-zone-id", "filters": filters(instance_type="p5.48xlarge")}
+    assert aws.invoke("aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings", **offered)["locations"] == ["use1-az4"]

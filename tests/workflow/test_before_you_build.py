@@ -78,10 +78,10 @@ def test_a_teardown_is_not_refused(private):
 
 
 def test_a_warning_is_listed_and_does_not_stop_an_update(private):
-    private.write_text((ROOT / "stacks" / "chat-eks.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    private.write_text((ROOT / "stacks" / "llama-70b-sft.yaml").read_text(encoding="utf-8"), encoding="utf-8")
     record(private)
     decided = decide(Settings(private, TODAY))
-    assert "V-30" in {problem.code for problem in decided.before_you_build}
+    assert "R-36" in {problem.code for problem in decided.before_you_build}
 
 
 BLOCKS = {"C-block": True, "D-secret": True, "R-03": True, "R-25": True, "R-36": False, "S-42": True, "V-115": True}

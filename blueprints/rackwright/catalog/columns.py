@@ -3,9 +3,7 @@
 from rackwright.catalog.csv_table import (
     GB,
     Parse,
-    Table,
     count,
-    date,
     day,
     many,
     maybe,
@@ -13,7 +11,9 @@ from rackwright.catalog.csv_table import (
     number,
     one_of,
     positive,
+    same,
     size,
+    sourced_table,
     text,
     times,
     words,
@@ -29,30 +29,18 @@ TERA = times(1e12)
 MODES = many(CapacityMode)
 PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "box-image", "server-image")
 KIND = one_of("gpu", "tpu", "neuron", "cpu", "other")
-ORIGIN: dict[str, tuple[str, Parse]] = {"source": ("source", text), "as_of": ("as_of", date)}
 DOUBTS: dict[str, tuple[str, Parse]] = {"conflict": ("conflict", words), "notes": ("notes", words)}
 
-
-def _same(parse: Parse, columns: str) -> dict[str, tuple[str, Parse]]:
-    """Return columns whose values have the name of the column. columns: names, separated by spaces."""
-    return {column: (column, parse) for column in columns.split()}
-
-
-def _table(file: str, key: str, *columns: dict[str, tuple[str, Parse]]) -> Table:
-    """Return a table of which each row has a source and a date. key: columns that identify a row, separated by spaces."""
-    return Table(file, tuple(key.split()), {name: parse for part in (*columns, ORIGIN) for name, parse in part.items()})
-
-
-ACCELERATORS = _table(
+ACCELERATORS = sourced_table(
     "accelerators.csv",
     "name",
-    _same(text, "name vendor status confidence"),
-    _same(words, "architecture form_factor api_names memory_reported_by memory_type scale_up_link scale_up_topology generation host_link"),
-    _same(yes, "serves_only"),
-    _same(maybe(count), "neuron_cores scale_up_domain"),
-    _same(many(count), "neuron_degrees"),
-    _same(many(), "aliases"),
-    _same(maybe(positive), "tdp_watts"),
+    same(text, "name vendor status confidence"),
+    same(words, "architecture form_factor api_names memory_reported_by memory_type scale_up_link scale_up_topology generation host_link"),
+    same(yes, "serves_only"),
+    same(maybe(count), "neuron_cores scale_up_domain"),
+    same(many(count), "neuron_degrees"),
+    same(many(), "aliases"),
+    same(maybe(positive), "tdp_watts"),
     {
         "memory_gb_nameplate": ("nameplate_bytes", maybe(size(GB))),
         "memory_gib_reported": ("reported_bytes", maybe(size(GIB))),
@@ -65,26 +53,28 @@ ACCELERATORS = _table(
     DOUBTS,
 )
 
-ACCELERATOR_GENERATIONS = _table(
+ACCELERATOR_GENERATIONS = sourced_table(
     "accelerator_generations.csv",
     "generation",
-    _same(text, "generation confidence"),
-    _same(words, "host_link"),
+    same(text, "generation confidence"),
+    same(words, "host_link"),
     {f"{link}_gb_s": (f"{link}_bytes_per_s", GB_S) for link in ("host", "scale_out")},
     DOUBTS,
 )
 
-AWS_MACHINES = _table(
+AWS_MACHINES = sourced_table(
     "aws_machines.csv",
     "name",
-    _same(text, "name family accelerator"),
-    _same(words, "cpu_arch network_performance scale_up_link placement unit_machine quota_on_demand quota_spot quota_capacity_block"),
-    _same(KIND, "kind"),
-    _same(count, "accelerator_count unit_nodes"),
-    _same(positive, "accelerator_fraction"),
-    _same(maybe(count), "vcpus network_cards enis_per_card enis_total ipv4_per_eni local_nvme_count max_pods scale_up_domain"),
-    _same(MODES, "capacity_modes"),
-    _same(yes, "capacity_block orderable"),
+    same(text, "name family accelerator"),
+    same(words, "cpu_arch network_performance scale_up_link placement unit_machine quota_on_demand quota_spot quota_capacity_block"),
+    same(KIND, "kind"),
+    same(count, "accelerator_count unit_nodes"),
+    same(positive, "accelerator_fraction"),
+    same(
+        maybe(count), "vcpus network_cards network_layers enis_per_card enis_total ipv4_per_eni local_nvme_count max_pods scale_up_domain"
+    ),
+    same(MODES, "capacity_modes"),
+    same(yes, "capacity_block orderable"),
     {
         "accelerator_memory_gib": ("accelerator_memory_bytes", maybe(size(GIB))),
         "memory_gib": ("memory_bytes", maybe(size(GIB))),
@@ -95,26 +85,26 @@ AWS_MACHINES = _table(
     DOUBTS,
 )
 
-AWS_FAMILIES = _table(
+AWS_FAMILIES = sourced_table(
     "aws_families.csv",
     "family",
-    _same(text, "family"),
-    _same(many(), "node_images"),
-    _same(words, "no_box_image notes"),
-    _same(yes, "in_ultraserver reports_topology"),
+    same(text, "family"),
+    same(many(), "node_images"),
+    same(words, "no_box_image notes"),
+    same(yes, "in_ultraserver"),
 )
 
-GCP_MACHINES = _table(
+GCP_MACHINES = sourced_table(
     "gcp_machines.csv",
     "name",
-    _same(text, "name accelerator cpu_arch boot_disk"),
-    _same(KIND, "kind"),
-    _same(words, "gpu_type_id gke_accelerator_label nic_layout local_ssd scale_up_link placement quota_metric"),
-    _same(maybe(count), "accelerator_count vcpus physical_nics scale_up_domain"),
-    _same(positive, "accelerator_fraction"),
-    _same(many(count), "local_ssd_choices"),
-    _same(yes, "compact_flex_start orderable"),
-    _same(MODES, "capacity_modes"),
+    same(text, "name accelerator cpu_arch boot_disk"),
+    same(KIND, "kind"),
+    same(words, "gpu_type_id gke_accelerator_label nic_layout local_ssd scale_up_link placement quota_metric"),
+    same(maybe(count), "accelerator_count vcpus physical_nics scale_up_domain"),
+    same(positive, "accelerator_fraction"),
+    same(many(count), "local_ssd_choices"),
+    same(yes, "compact_flex_start orderable"),
+    same(MODES, "capacity_modes"),
     {
         "series": ("family", text),
         "accelerator_memory_gb_nameplate": ("nameplate_bytes", maybe(size(GB))),
@@ -125,13 +115,13 @@ GCP_MACHINES = _table(
     DOUBTS,
 )
 
-SYSTEM_MACHINES = _table(
+SYSTEM_MACHINES = sourced_table(
     "system_machines.csv",
     "name",
-    _same(text, "name cloud family cpu_arch"),
-    _same(words, "network_performance quota_on_demand quota_spot placement notes"),
-    _same(maybe(count), "vcpus network_cards enis_per_card ipv4_per_eni max_pods"),
-    _same(MODES, "capacity_modes"),
+    same(text, "name cloud family cpu_arch"),
+    same(words, "network_performance quota_on_demand quota_spot placement notes"),
+    same(maybe(count), "vcpus network_cards enis_per_card ipv4_per_eni max_pods"),
+    same(MODES, "capacity_modes"),
     {
         "memory_gib": ("memory_bytes", maybe(size(GIB))),
         "memory_gb": ("memory_decimal_bytes", maybe(size(GB))),
@@ -142,85 +132,93 @@ SYSTEM_MACHINES = _table(
     },
 )
 
-FABRICS = _table(
+FABRICS = sourced_table(
     "fabrics.csv",
     "machine",
-    _same(text, "machine cloud"),
-    _same(Fabric, "fabric"),
-    _same(maybe(count), "interfaces lustre_interfaces mtu"),
-    _same(many(count), "cards ip_cards"),
-    _same(words, "generation rdma network_profile device_mode first_interface"),
-    _same(maybe(yes), "gpudirect needs_whole_fabric"),
-    _same(count, "gvnic_networks rdma_subnets"),
-    _same(many(), "gke_min_versions"),
+    same(text, "machine cloud"),
+    same(Fabric, "fabric"),
+    same(maybe(count), "interfaces lustre_interfaces mtu"),
+    same(many(count), "cards ip_cards"),
+    same(words, "generation rdma network_profile device_mode first_interface"),
+    same(maybe(yes), "gpudirect needs_whole_fabric"),
+    same(count, "gvnic_networks rdma_subnets"),
+    same(many(), "gke_min_versions"),
     {"interface_gbps": ("interface_bytes_per_s", maybe(GBPS))},
     DOUBTS,
 )
 
-TPU_HOSTS = _table(
+TPU_HOSTS = sourced_table(
     "tpu_hosts.csv",
     "name",
-    _same(text, "name generation gke_accelerator_label boot_disk"),
-    _same(count, "chips"),
-    _same(maybe(count), "vcpus"),
-    _same(MODES, "capacity_modes"),
-    _same(words, "quota_on_demand quota_spot"),
+    same(text, "name generation gke_accelerator_label boot_disk"),
+    same(count, "chips"),
+    same(maybe(count), "vcpus"),
+    same(MODES, "capacity_modes"),
+    same(words, "quota_on_demand quota_spot"),
     {"memory_gb": ("memory_bytes", maybe(size(GB)))},
     DOUBTS,
 )
 
-TPU_SLICES = _table(
+TPU_SLICES = sourced_table(
     "tpu_slices.csv",
     "generation topology gke_machine_type",
-    _same(text, "generation topology gke_machine_type gke_accelerator_label xpk_type"),
-    _same(count, "chips tensorcores hosts chips_per_host"),
-    _same(maybe(text), "tpu_api_type tpu_api_version runtime_version gke_min_version gke_min_version_autopilot"),
-    _same(yes, "listed workload_policy"),
+    same(text, "generation topology gke_machine_type gke_accelerator_label xpk_type"),
+    same(count, "chips tensorcores hosts chips_per_host"),
+    same(maybe(text), "tpu_api_type tpu_api_version runtime_version gke_min_version gke_min_version_autopilot"),
+    same(yes, "listed workload_policy"),
     {"hbm_gib_per_chip": ("hbm_bytes_per_chip", size(GIB))},
     DOUBTS,
 )
 
-SERVERS = _table(
+SERVERS = sourced_table(
     "servers.csv",
     "name",
-    _same(text, "name machine vendor accelerator form_factor"),
-    _same(words, "cpu memory_words local_storage power_supplies scale_up scale_out notes"),
-    _same(count, "accelerator_count"),
-    _same(maybe(positive), "power_supply_watts"),
-    _same(Fabric, "fabric"),
-    _same(maybe(count), "fabric_interfaces"),
+    same(text, "name machine vendor accelerator form_factor"),
+    same(words, "cpu memory_words local_storage power_supplies scale_up scale_out notes"),
+    same(count, "accelerator_count"),
+    same(maybe(positive), "power_supply_watts"),
+    same(Fabric, "fabric"),
+    same(maybe(count), "fabric_interfaces"),
     {
         "max_memory_gb": ("max_memory_bytes", maybe(size(GB))),
         "fabric_interface_gbps": ("fabric_interface_bytes_per_s", maybe(GBPS)),
     },
 )
 
-PRICES = _table(
+PRICES = sourced_table(
     "prices.csv",
     "sku cloud region capacity unit",
-    _same(text, "sku cloud"),
-    _same(one_of("node", "chip"), "unit"),
-    _same(maybe(text), "region"),
-    _same(CapacityMode, "capacity"),
-    _same(positive, "usd_per_hour"),
-    _same(words, "notes"),
+    same(text, "sku cloud"),
+    same(one_of("node", "chip"), "unit"),
+    same(maybe(text), "region"),
+    same(CapacityMode, "capacity"),
+    same(positive, "usd_per_hour"),
+    same(words, "notes"),
 )
 
-AVAILABILITY = _table(
+AVAILABILITY = sourced_table(
     "availability.csv",
     "sku cloud region",
-    _same(text, "sku cloud region"),
-    _same(many(), "zones"),
-    _same(words, "notes"),
+    same(text, "sku cloud region"),
+    same(many(), "zones"),
+    same(words, "notes"),
 )
 
-VOLUMES = _table(
+ZONES = sourced_table(
+    "zones.csv",
+    "zone",
+    same(text, "zone cloud region"),
+    same(yes, "control_plane"),
+    same(words, "notes"),
+)
+
+VOLUMES = sourced_table(
     "volumes.csv",
     "name",
-    _same(text, "name cloud kind"),
-    _same(words, "tier rules conflict"),
-    _same(maybe(positive), "max_iops"),
-    _same(yes, "rdma deprecated"),
+    same(text, "name cloud kind"),
+    same(words, "tier rules conflict"),
+    same(maybe(positive), "max_iops"),
+    same(yes, "rdma deprecated"),
     {
         **{f"{r}_mb_s_per_tib": (f"{r}_bytes_per_s_per_tib", maybe(MB_S)) for r in ("read", "write", "burst")},
         "max_read_mb_s": ("max_read_bytes_per_s", maybe(MB_S)),
@@ -229,72 +227,72 @@ VOLUMES = _table(
     },
 )
 
-STORAGE_PRICES = _table(
+STORAGE_PRICES = sourced_table(
     "storage_prices.csv",
     "volume cloud region",
-    _same(text, "volume cloud"),
-    _same(maybe(text), "region"),
-    _same(words, "notes"),
+    same(text, "volume cloud"),
+    same(maybe(text), "region"),
+    same(words, "notes"),
     {"usd_per_gib_month": ("usd_per_byte_month", times(1 / GIB))},
 )
 
-FEES = _table(
+FEES = sourced_table(
     "fees.csv",
     "name cloud region",
-    _same(text, "name cloud per"),
-    _same(maybe(text), "region"),
-    _same(positive, "usd"),
-    _same(words, "notes"),
+    same(text, "name cloud per"),
+    same(maybe(text), "region"),
+    same(positive, "usd"),
+    same(words, "notes"),
 )
 
-QUOTAS = _table(
+QUOTAS = sourced_table(
     "quotas.csv",
     "cloud code family capacity scope",
-    _same(text, "cloud family scope unit"),
-    _same(words, "code notes"),
-    _same(maybe(CapacityMode), "capacity"),
-    _same(maybe(number), "default"),
-    _same(maybe(yes), "adjustable"),
+    same(text, "cloud family scope unit"),
+    same(words, "code notes"),
+    same(maybe(CapacityMode), "capacity"),
+    same(maybe(number), "default"),
+    same(maybe(yes), "adjustable"),
 )
 
-STORAGE_LIMITS = _table(
+STORAGE_LIMITS = sourced_table(
     "storage_limits.csv",
     "volume limit",
-    _same(text, "volume limit"),
-    _same(many(count), "values"),
-    _same(words, "notes"),
+    same(text, "volume limit"),
+    same(many(count), "values"),
+    same(words, "notes"),
 )
 
-SUPPORTED_VERSIONS = _table(
+SUPPORTED_VERSIONS = sourced_table(
     "supported_versions.csv",
     "component kubernetes_first",
-    _same(text, "component"),
-    _same(minor, "kubernetes_first"),
-    _same(maybe(minor), "kubernetes_last"),
-    _same(words, "first_release notes"),
+    same(text, "component"),
+    same(minor, "kubernetes_first"),
+    same(maybe(minor), "kubernetes_last"),
+    same(words, "first_release notes"),
 )
 
-VERSIONS = _table(
+VERSIONS = sourced_table(
     "versions.csv",
     "kind name",
     {"kind": ("kind", one_of(*PINNED_KINDS)), "name": ("name", text)},
-    _same(words, "version chart repository notes"),
+    same(words, "version chart repository notes"),
 )
 
-SUPPORT = _table(
+SUPPORT = sourced_table(
     "support.csv",
     "component cloud version",
-    _same(text, "component version"),
-    _same(words, "cloud notes"),
-    _same(maybe(day), "support_ends extended_ends"),
-    _same(yes, "deprecated"),
+    same(text, "component version"),
+    same(words, "cloud notes"),
+    same(maybe(day), "support_ends extended_ends"),
+    same(yes, "deprecated"),
 )
 
-CAPACITY_RULES = _table(
+CAPACITY_RULES = sourced_table(
     "capacity_rules.csv",
     "cloud capacity family rule",
-    _same(text, "cloud rule"),
-    _same(words, "family notes"),
-    _same(maybe(CapacityMode), "capacity"),
-    _same(positive, "value"),
+    same(text, "cloud rule"),
+    same(words, "family notes"),
+    same(maybe(CapacityMode), "capacity"),
+    same(positive, "value"),
 )

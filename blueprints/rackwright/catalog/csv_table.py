@@ -151,3 +151,16 @@ def _fault(parsers: Sequence[Parse], header: Sequence[str], cells: Sequence[str]
         except ValueError as fault:
             return f"{column}: {fault}"
     raise Bug("parsing a record failed, but every cell is valid")
+
+
+ORIGIN: dict[str, tuple[str, Parse]] = {"source": ("source", text), "as_of": ("as_of", date)}
+
+
+def same(parse: Parse, columns: str) -> dict[str, tuple[str, Parse]]:
+    """Columns whose values have the name of the column. columns: names, separated by spaces."""
+    return {column: (column, parse) for column in columns.split()}
+
+
+def sourced_table(file: str, key: str, *columns: dict[str, tuple[str, Parse]]) -> Table:
+    """A table of which each row has a source and a date. key: columns that identify a row, separated by spaces."""
+    return Table(file, tuple(key.split()), {name: parse for part in (*columns, ORIGIN) for name, parse in part.items()})

@@ -121,7 +121,8 @@ class Machine:
     its scale-up link, other nodes included. orderable: False when no API name is known or it is sold only inside a bigger unit, which then
     names it in `unit_machine` and holds `unit_nodes` of them. cpu_arch "" is not published.
     node_images: EKS images that have its drivers; no_box_image: why no pinned image starts it as a box, empty where one does;
-    in_ultraserver: it is an UltraServer or a part of one; reports_topology: EC2 reports its place in the network; lustre_interfaces: EFA
+    in_ultraserver: it is an UltraServer or a part of one; network_layers: layers of the network in which EC2 reports its place, None where
+    it reports none (docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-topology-prerequisites.html); lustre_interfaces: EFA
     interfaces for an FSx file system, 0 where it cannot be a client over EFA; needs_whole_fabric: training must attach all its EFA
     interfaces. boot_disk: neutral kind of its boot disk (GCP); compact_flex_start: compact placement works with flex-start (GCP).
     vcpu_*: bandwidth and dense bf16 rate of one vCPU while all are busy, None where not published.
@@ -174,7 +175,7 @@ class Machine:
     node_images: tuple[str, ...] = ()
     no_box_image: str = ""
     in_ultraserver: bool = False
-    reports_topology: bool = False
+    network_layers: int | None = None
     lustre_interfaces: int = 0
     needs_whole_fabric: bool = False
     boot_disk: str = "balanced"

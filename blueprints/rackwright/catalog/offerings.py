@@ -34,6 +34,19 @@ class Availability:
 
 
 @dataclass(frozen=True, slots=True)
+class Zone:
+    """Zone ID of AWS. control_plane: EKS accepts subnets of a cluster in it."""
+
+    zone: str
+    cloud: str
+    region: str
+    control_plane: bool
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
 class Volume:
     """Storage tier. kind: lustre, block, object, file, cache or local.
 

@@ -27,6 +27,7 @@ from rackwright.catalog.rows import (
     SupportedVersion,
     TpuSlice,
     Volume,
+    Zone,
 )
 from rackwright.diagnostics.errors import CatalogError, UserError
 from rackwright.diagnostics.problem import Mark, Problem
@@ -50,6 +51,7 @@ class Catalog:
     servers: tuple[Server, ...]
     prices: tuple[Price, ...]
     availability: tuple[Availability, ...]
+    zones: tuple[Zone, ...]
     volumes: tuple[Volume, ...]
     storage_prices: tuple[StoragePrice, ...]
     fees: tuple[Fee, ...]
@@ -105,6 +107,14 @@ class Catalog:
                 return row.values
         raise CatalogError(f"no limit {limit!r} of {volume!r}")
 
+    def region_of_zone(self, zone: str) -> str:
+        """Region of a zone ID (use1-az1) or of a zone name (us-east-1a, us-central1-b)."""
+        return self.region_by_zone_id.get(zone) or zone.rstrip("abcdefgh").rstrip("-")
+
+    def zone_is_in(self, zone: str, region: str) -> bool:
+        """Whether a zone ID or zone name is in a region."""
+        return self.region_by_zone_id[zone] == region if zone in self.region_by_zone_id else zone.startswith(region) and zone != region
+
     def with_prices(self, path: Path) -> "Catalog":
         """Return this catalog with the user's price rows (columns of prices_*.csv), which replace or extend its own.
 
@@ -149,6 +159,15 @@ class Catalog:
         return _grouped((row.sku, row) for row in self.availability)
 
     @cached_property
+    def zones_by_region(self) -> Mapping[str, tuple[Zone, ...]]:
+        """Zone IDs by region. Regions of clouds whose zones have the same name in every account are not listed."""
+        return _grouped((row.region, row) for row in self.zones)
+
+    @cached_property
+    def region_by_zone_id(self) -> Mapping[str, str]:
+        return {row.zone: row.region for row in self.zones}
+
+    @cached_property
     def prices_by_sku(self) -> Mapping[tuple[str, str], tuple[Price, ...]]:
         """Rows by (sku, capacity mode), in file order."""
         return _grouped(((row.sku, row.capacity), row) for row in self.prices)
@@ -167,6 +186,7 @@ PLAIN = {
     "generations": (AcceleratorGeneration, tables.ACCELERATOR_GENERATIONS),
     "layouts": (FabricLayout, tables.FABRICS),
     "servers": (Server, tables.SERVERS),
+    "zones": (Zone, tables.ZONES),
     "storage_prices": (StoragePrice, tables.STORAGE_PRICES),
     "fees": (Fee, tables.FEES),
     "quotas": (Quota, tables.QUOTAS),

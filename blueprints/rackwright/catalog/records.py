@@ -10,7 +10,7 @@ from rackwright.clouds import AWS, GCP, KUBERNETES
 
 ACCELERATOR_FIELDS = {field.name for field in fields(Accelerator)}
 MACHINE_FIELDS = {field.name for field in fields(Machine)}
-FAMILY_FIELDS = {"node_images", "no_box_image", "in_ultraserver", "reports_topology"}
+FAMILY_FIELDS = {"node_images", "no_box_image", "in_ultraserver"}
 Known = Mapping[str, Accelerator]
 
 

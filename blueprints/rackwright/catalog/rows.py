@@ -28,6 +28,7 @@ from rackwright.catalog.offerings import (
     Support,
     SupportedVersion,
     Volume,
+    Zone,
 )
 
 __all__ = [
@@ -52,4 +53,5 @@ __all__ = [
     "SupportedVersion",
     "TpuSlice",
     "Volume",
+    "Zone",
 ]

@@ -28,9 +28,12 @@ AWS = CloudProfile(
             *("blueprint.storage", "serve.multi_node", "layers", "lookup"),
         }
     ),
-    # us-east-1e does not support an EKS control plane, and some letters do not exist.
-    # Sources: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html; moto 5.2.5 zone tables (2026-10-27).
+    # Which zone a letter names differs per account; zone IDs are in catalog/data/zones.csv. us-east-1e is left out, because
+    # EKS's example of a refused zone is us-east-1e; some letters do not exist (moto 5.2.5 zone tables, 2026-10-27).
+    # https://docs.aws.amazon.com/eks/latest/userguide/troubleshooting.html#ICE
     zone_letters={"us-east-1": "abcdf", "ap-northeast-1": "acd", "ca-central-1": "abd", "us-west-1": "ab"},
+    # https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html
+    zone_id=r"[a-z]+[0-9]-az[0-9]+",
     control_zones=2,
     # London (eu-west-2) and Zurich (eu-central-2) are outside the European Union:
     # https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html

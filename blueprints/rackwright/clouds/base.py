@@ -1,5 +1,6 @@
 """What differs between clouds: one frozen value per cloud. Data and small pure functions; no spec, no catalog, no plan."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ class CloudProfile:
     supports: options of the spec, and features behind them, that this release builds on this cloud.
 
     zone_separator: between a region and the letter of a zone. zone_letters: region -> its letters; other regions have a, b and c.
+    zone_id: pattern of zone IDs, where zones have both a name and an ID, and accounts differ in which name an ID has.
     control_zones: zones that the control plane's subnets must span. has_zone_names: the catalog's zones are names that all accounts share;
     on AWS they are IDs, which map to different letters in each account. residency: territory -> patterns of its regions.
 
@@ -54,6 +56,7 @@ class CloudProfile:
 
     zone_separator: str = ""
     zone_letters: Mapping[str, str] = field(default_factory=dict)
+    zone_id: str = ""
     control_zones: int = 0
     has_zone_names: bool = False
     residency: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -95,8 +98,12 @@ class CloudProfile:
         """Name of a zone: us-east-1a, us-central1-a."""
         return f"{region}{self.zone_separator}{letter}"
 
+    def is_zone_id(self, zone: str) -> bool:
+        """Whether a zone is given by its ID (use1-az1), not by its name (us-east-1a)."""
+        return bool(self.zone_id and re.fullmatch(self.zone_id, zone))
+
     def zones(self, region: str) -> tuple[str, ...]:
-        """Zones of a region that support a control plane. They are not read from the catalog."""
+        """Names of the zones of a region. They are not read from the catalog."""
         return tuple(self.zone(region, letter) for letter in self.zone_letters.get(region, "abc"))
 
     def sells(self, mode: str) -> bool:

@@ -20,7 +20,7 @@ from rackwright.diagnostics.problem import At, Problem, Stage
 from rackwright.sizing.blueprint_kind import blueprint_kind
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
-from rackwright.stackplan import BlueprintKind, StackPlan, VersionPins
+from rackwright.stackplan import BlueprintKind, PlacePlan, StackPlan, VersionPins
 from rackwright.validation.spec import candidate_problems
 
 PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = {
@@ -43,17 +43,19 @@ def compile_plan(
     expires_on: str | None = None,
     now: datetime | None = None,
     catalog: Catalog | None = None,
+    place: PlacePlan | None = None,
 ) -> StackPlan:
     """Compile the stack of a fit.
 
     today: start of the time to live. now: default noon of today; decides whether a capacity block has started.
-    pins, expires_on: recorded by a decision; they replace this release's versions and the expiry counted from `today`.
+    pins, expires_on, place: recorded by a decision; they replace this release's versions, the expiry counted from `today`, and the zones
+    that the catalog would give, where the spec still allows the recorded ones.
     catalog: the catalog that the plan was sized with; default: the embedded one.
     Raises UserError where the spec has an option that the stack of this fit does not have (stage PLAN), or this release cannot build the
     stack (stage BUILD).
     """
     kind = blueprint_of(spec, fit)
-    context = CompileContext(spec, plan, fit, today, expires_on, now, catalog=catalog or Catalog.default())
+    context = CompileContext(spec, plan, fit, today, expires_on, now, place, catalog=catalog or Catalog.default())
     if problems := refusals(context):
         raise UserError(problems)
     compiled = with_cost_alerts(context, apply_spec_options(context, PATHS[kind, fit.candidate.cloud](context)))

@@ -12,6 +12,7 @@ from rackwright.sizing.plan import Candidate, Fit, SizingPlan
 from rackwright.spec.infra import Place
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
+from rackwright.stackplan import PlacePlan
 
 DAY_S = 86400
 
@@ -30,6 +31,8 @@ class CompileContext:
     recorded_expiry: str | None = None
     now: datetime | None = None
     """Current time; None where only the date is known."""
+    recorded_place: PlacePlan | None = None
+    """Where the stack runs, from its decision. Its zones stay, because other zones replace every subnet."""
     catalog: Catalog = field(kw_only=True)
     """The catalog that the plan was sized with."""
 

@@ -188,7 +188,8 @@ class Place(Part):
     regions: tuple[Id, ...] = ()
     """Allowed regions; default: every region of the catalog."""
     zones: tuple[Id, ...] = ()
-    """Allowed zones; default: every zone of the allowed regions."""
+    """Allowed zones; default: every zone of the allowed regions. On AWS zone IDs (use1-az1), which are the same in every account, or
+    names (us-east-1a). Fleets use all of them, other stacks one."""
     capacity: Capacity = Capacity(ordered=("on-demand",))
     """Capacity modes, reservations and Capacity Blocks to consider."""
     network: Network = Network()

@@ -7,6 +7,8 @@ RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.am
 ROLE_LABEL = "rackwright/role"
 POOL_LABEL = "rackwright/pool"
 """Node label of a pool; Kueue flavors select pools by it."""
+ZONE_LABEL, ZONE_ID_LABEL = "topology.kubernetes.io/zone", "topology.k8s.aws/zone-id"
+"""Node labels of the zone's name and of its ID on AWS; Karpenter accepts both as requirements (karpenter.sh/docs/concepts/scheduling)."""
 SERVER_PORT = 8000
 LOAD_SECONDS_ANNOTATION = "rackwright/load-seconds"
 """Annotation: expected seconds from pod start to the first answer."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from rackwright.clouds import profiles
 from rackwright.stackplan.refs import Existing
 
 
@@ -9,8 +10,10 @@ from rackwright.stackplan.refs import Existing
 class PlacePlan:
     """Location. zone: of the accelerators; control_zones: of the control plane (EKS requires two); account: AWS account or GCP project.
 
-    zone_assumed: zone is the region's first, because neither the spec nor the catalog has one. role_arn: AWS role that the provider
-    assumes. boundary_arn: permissions boundary of every new role.
+    Zones on AWS are all IDs (use1-az1) or all names (us-east-1a), because a name and an ID can be the same zone.
+
+    zone_assumed: zone is the region's first, because neither the spec nor the catalog has one. further_zones: of a fleet whose replicas
+    need not share a zone. role_arn: AWS role that the provider assumes. boundary_arn: permissions boundary of every new role.
     """
 
     cloud: str
@@ -21,6 +24,12 @@ class PlacePlan:
     zone_assumed: bool = False
     role_arn: str = ""
     boundary_arn: str = ""
+    further_zones: tuple[str, ...] = ()
+
+
+def is_zone_id(zone: str) -> bool:
+    """Whether a zone is given by its ID (use1-az1), not by its name (us-east-1a)."""
+    return any(cloud.is_zone_id(zone) for cloud in profiles())
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """References to values that are known only after deployment, and to existing resources."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -20,6 +21,7 @@ REFS = (
     "network.id",
     "network.subnet_ids",
     "network.machine_subnet_id",
+    "network.machine_subnet_id.*",
     "network.fabric_group_id",
     "key.id",
     "key.arn",
@@ -53,6 +55,11 @@ class FromStack:
 
 Existing = str | FromStack
 """An ID, or an output of another stack; empty: a new resource is created."""
+
+
+def machine_subnet_refs(zones: Sequence[str]) -> tuple[str, ...]:
+    """Names of references to a machine subnet in each zone: `network.machine_subnet_id`, `network.machine_subnet_id.2`."""
+    return tuple(f"network.machine_subnet_id{f'.{number}' if number > 1 else ''}" for number, _ in enumerate(zones, 1))
 
 
 def ref(name: str) -> dict[str, str]:

@@ -201,9 +201,11 @@ def renewal(path: Path, word: str = "renew") -> str:
 
 
 def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None, catalog: Catalog | None = None) -> StackPlan:
-    """The stack of the recorded machines, with the recorded versions and expiry."""
+    """The stack of the recorded machines, with the recorded versions, expiry and zones."""
     pins, expires_on = decision.pins, decision.expires_on
-    return compile_plan(spec, decision.plan, decision.fit, today=today, pins=pins, expires_on=expires_on, now=now, catalog=catalog)
+    return compile_plan(
+        spec, decision.plan, decision.fit, today=today, pins=pins, expires_on=expires_on, now=now, catalog=catalog, place=decision.place
+    )
 
 
 def spec_digest(spec: Spec) -> str:

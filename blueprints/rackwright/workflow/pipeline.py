@@ -20,6 +20,7 @@ from rackwright.spec.reading.source import read_file
 from rackwright.spec.spec import Spec
 from rackwright.workflow.decided import Decided
 from rackwright.workflow.load import examine
+from rackwright.workflow.recorded import recorded_instead, recorded_place, recorded_rank
 
 if TYPE_CHECKING:
     from rackwright.sizing.plan import Fit, SizingPlan
@@ -105,7 +106,15 @@ class Pipeline:
 
         if fit not in self._stacks:
             with self._located(fit.candidate.place):
-                self._stacks[fit] = compile_plan(self.spec, plan, fit, today=self.today, now=self.now, catalog=self.catalog)
+                self._stacks[fit] = compile_plan(
+                    self.spec,
+                    plan,
+                    fit,
+                    today=self.today,
+                    now=self.now,
+                    catalog=self.catalog,
+                    place=recorded_place(self._readable_record, self.spec),
+                )
         return self._stacks[fit]
 
     @cached_property
@@ -138,7 +147,9 @@ class Pipeline:
         from rackwright.workflow.stack_preview import StackPreview
 
         fit = fit or self.plan.chosen
-        empty = StackPreview(plan=self.plan, recorded=self._recorded_instead(fit), refusals=self.buildability.reasons(self.plan))
+        empty = StackPreview(
+            plan=self.plan, recorded=recorded_instead(self._readable_record, fit, self.path), refusals=self.buildability.reasons(self.plan)
+        )
         if fit is None:
             return empty
         try:
@@ -176,7 +187,7 @@ class Pipeline:
             nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in self.plan.rejected[:3])
             reason = f"no machine meets every goal. Nearest: {nearest}"
             raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {self.path.name}`")], str(self.path))
-        decision, stack = self._choice((self._recorded_rank() or 1) if rank is None else rank, upgrade)
+        decision, stack = self._choice((recorded_rank(self._readable_record, self.plan, self.spec) or 1) if rank is None else rank, upgrade)
         made = self._decided(decision, stack, recorded=False)
         return replace(made, decision=with_open_items(decision, made.before_you_build))
 
@@ -212,7 +223,8 @@ class Pipeline:
         from rackwright.workflow.revalidation import revalidate
 
         assert self.recorded, "only a recorded decision has a stack"
-        decision, found = revalidate(self.recorded, self.spec, self.catalog, decision_path(self.path), self.today)
+        with self._located(self.recorded.fit.candidate.place):
+            decision, found = revalidate(self.recorded, self.spec, self.catalog, decision_path(self.path), self.today)
         if any(problem.level is Level.ERROR and problem.stage is Stage.PLAN for problem in found):
             raise UserError(found, str(self.path))
         with self._located(decision.fit.candidate.place):
@@ -275,24 +287,6 @@ class Pipeline:
         if not self.layers and not self.upstream_stack:
             return stack
         return replace(stack, layers=self.layers or stack.layers, below=self.upstream_stack)
-
-    def _recorded_instead(self, fit: "Fit | None") -> str:
-        """A sentence that names the recorded machines where the fit has others; empty for a record that cannot be read."""
-        from rackwright.sizing.selection.ranking import identity
-        from rackwright.workflow.decision import decision_path
-
-        old = self._readable_record.fit.candidate if self._readable_record else None
-        if old is None or (fit and identity(old) == identity(fit.candidate)):
-            return ""
-        return f"{decision_path(self.path).name} records {old.label}: `pulumi up` builds that, until `rackwright choose` records another"
-
-    def _recorded_rank(self) -> int | None:
-        """The rank that the recorded machines have now; None for a record that cannot be read, so that `choose` renews it."""
-        from rackwright.sizing.selection.revalidation import same_machines
-
-        old = self._readable_record.fit.candidate if self._readable_record else None
-        ranks = (rank for rank, fit in enumerate(self.plan.fits, 1) if old and same_machines(fit.candidate, old, self.spec))
-        return next(ranks, None)
 
 
 def _concerns(problem: Problem, place: int) -> bool:

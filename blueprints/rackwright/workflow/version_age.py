@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -43,8 +43,7 @@ def age_warnings(stack: StackPlan, release: VersionPins, path: Path, today: date
     for (part, version, replacement), same in names.items():
         shown = f"`rackwright choose {path.name} --upgrade` shows the change to {replacement}"
         fix = shown if replacement != version else "update rackwright; this release has none newer"
-        for code, reason in _reasons(part, same, version, stack.place.cloud, today):
-            found.append(Problem(code, reason, level=Level.WARNING, fix=fix))
+        found += [replace(problem, fix=fix) for problem in _warnings(part, same, version, stack.place.cloud, today)]
     return found
 
 
@@ -91,17 +90,21 @@ def _release_day(version: str) -> date | None:
         return None  # eight digits that are no date
 
 
-def _reasons(part: str, names: list[str], version: str, cloud: str, today: date) -> Iterator[tuple[str, str]]:
-    """Code and reason of every warning about one version. A version without a known date causes none."""
+def _warnings(part: str, names: list[str], version: str, cloud: str, today: date) -> Iterator[Problem]:
+    """Every warning about one version. A version without a known date causes none."""
     what = f"Kubernetes {version}" if part == CONTROL_PLANE else f"{', '.join(names)} {version}"
     if part == "images" and (released := _release_day(version)) and today - released > MAX_IMAGE_AGE:
         age = today - released
-        yield "D-image-age", f"Image {what} is {age.days} days old, more than {MAX_IMAGE_AGE.days}; it lacks later security updates"
+        yield Problem(
+            "D-image-age",
+            f"Image {what} is {age.days} days old, more than {MAX_IMAGE_AGE.days}; it lacks later security updates",
+            level=Level.WARNING,
+        )
     for row in filter(None, (_support(part, name, version, cloud) for name in names)):
         if row.deprecated:
-            yield "D-support", f"{what} is deprecated. {row.notes}"
+            yield Problem("D-support", f"{what} is deprecated. {row.notes}", level=Level.WARNING)
         ends = row.support_ends
         if ends and today >= date.fromisoformat(ends) - NOTICE:
             over = f"ended on {ends}" if today > date.fromisoformat(ends) else f"ends on {ends}"
             after = f"; extended support costs extra and ends on {row.extended_ends}" if row.extended_ends else ""
-            yield "D-support", f"Support of {what} {over}{after}{'. ' + row.notes if row.notes else ''}"
+            yield Problem("D-support", f"Support of {what} {over}{after}{'. ' + row.notes if row.notes else ''}", level=Level.WARNING)

@@ -13,6 +13,7 @@ from rackwright.stackplan import PoolPlan
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, document, pod_trust
 from rackwright_pulumi.aws.identity.roles import granted_role
+from rackwright_pulumi.aws.pool.labels import node_labels
 from rackwright_pulumi.aws.tags import ChildContext
 
 NAMESPACE, ACCOUNT = "kube-system", "cluster-autoscaler"
@@ -100,7 +101,7 @@ def template_tags(plan: PoolPlan) -> dict[str, str]:
         resources |= {FABRIC: str(plan.fabric_interfaces), HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
     return {
         **{f"{TEMPLATE}/resources/{key}": value for key, value in resources.items()},
-        **{f"{TEMPLATE}/label/{key}": value for key, value in plan.labels},
+        **{f"{TEMPLATE}/label/{key}": value for key, value in node_labels(plan).items()},
         **{f"{TEMPLATE}/taint/{taint.key}": f"{taint.value}:{taint.effect}" for taint in plan.taints},
     }
 

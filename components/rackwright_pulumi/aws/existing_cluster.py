@@ -10,10 +10,9 @@ from pulumi_aws.eks.get_cluster import get_cluster_output
 from rackwright.stackplan import ClusterPlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.aws.cluster.cluster import NODE_POLICIES, ClusterOutputs
+from rackwright_pulumi.aws.cluster.cluster import ClusterOutputs
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
-from rackwright_pulumi.aws.identity.policy_documents import service_trust
-from rackwright_pulumi.aws.identity.roles import service_role
+from rackwright_pulumi.aws.identity.roles import node_role
 from rackwright_pulumi.aws.tags import ChildContext
 from rackwright_pulumi.upstream import StackReferences
 
@@ -38,7 +37,7 @@ class AwsExistingCluster(ClusterOutputs, pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsExistingCluster", name, None, opts)
         plan, child = part(ClusterPlan, args["cluster"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         stacks = StackReferences(self, name)
-        nodes = service_role(child, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(plan.node_role_arn), NODE_POLICIES)
+        nodes = node_role(child, stacks.value(plan.node_role_arn))
         found = get_cluster_output(name=stacks.value(plan.existing), opts=InvokeOutputOptions(parent=self))
         self.version: str | None = None
         self.admins: list[AccessPolicyAssociation] = []

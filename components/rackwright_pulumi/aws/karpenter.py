@@ -18,13 +18,10 @@ from rackwright.stackplan import KarpenterPlan
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.identity.policy_documents import allow, document, pod_trust, service_trust
-from rackwright_pulumi.aws.identity.roles import GrantedRole, granted_role
+from rackwright_pulumi.aws.identity.roles import NODE_ACCESS, NODE_POLICIES, GrantedRole, granted_role
 from rackwright_pulumi.aws.karpenter_policy import controller_statements
 from rackwright_pulumi.aws.tags import ChildContext
 
-NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonEKS_CNI_Policy", "AmazonSSMManagedInstanceCore")
-"""From Karpenter's documentation: pull images, join the cluster, assign pod addresses until the pod network has its role, and
-Session Manager."""
 EVENTS = {
     "spot": ("aws.ec2", "EC2 Spot Instance Interruption Warning"),
     "rebalance": ("aws.ec2", "EC2 Instance Rebalance Recommendation"),
@@ -77,7 +74,7 @@ class AwsKarpenter(pulumi.ComponentResource):
     def __init__(self, name: str, args: AwsKarpenterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsKarpenter", name, None, opts)
         plan, child = part(KarpenterPlan, args["karpenter"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
-        nodes = granted_role(child, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES)
+        nodes = granted_role(child, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES, [NODE_ACCESS])
         queue, events = _event_queue(child) if plan.interruptions else (None, [])
         groups = [
             PlacementGroup(

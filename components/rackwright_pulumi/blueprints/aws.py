@@ -205,8 +205,10 @@ class AwsStack:
         if karpenter:
             values |= {"karpenter.queue_name": karpenter.queue_name, "karpenter.node_role_name": karpenter.node_role_name}
         # Network of machines that are created from within the cluster.
-        zones = [zone for plan in self.plan.pools if plan.role == "accelerator" for zone in plan.zones]
-        values |= {"network.machine_subnet_id": self.network.machine_subnets(zones)[0]} if zones else {}
+        zones = dict.fromkeys(zone for plan in self.plan.pools if plan.role == "accelerator" for zone in plan.zones)
+        subnets = [self.network.machine_subnets([zone])[0] for zone in zones]
+        values |= {"network.machine_subnet_id": subnets[0]} if subnets else {}
+        values |= {f"network.machine_subnet_id.{number}": subnet for number, subnet in enumerate(subnets[1:], 2)}
         values |= {"network.fabric_group_id": self.network.fabric_group_id} if self.network.fabric_group_id else {}
         values |= {f"identity.{key}.principal": arn for key, arn in roles.items()}
         return values | {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}

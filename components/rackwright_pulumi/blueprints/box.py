@@ -78,6 +78,7 @@ def _machine(stack: AwsStack, storage: Storage, args: BoxArgs) -> AwsBox:
             "tags": stack.tags,
             "teardown": stack.teardown,
             "image_id": args.get("image_id"),
+            "zone_name": stack.network.zone_names.get(plan.zone),
         },
         stack.child_opts,
     )

@@ -42,10 +42,15 @@ class Account:
     def instance_type(self, name: str) -> dict[str, Any]:
         return self._only("ec2", "describe_instance_types", "InstanceTypes", InstanceTypes=[name])
 
-    def zones_selling(self, name: str) -> list[str]:
-        """Zone names of this account that offer the instance type."""
+    def zones_selling(self, name: str, by_id: bool = False) -> list[str]:
+        """Zones that offer the instance type: names of this account, or IDs."""
         filters = [{"Name": "instance-type", "Values": [name]}]
-        found = self._call("ec2", "describe_instance_type_offerings", LocationType="availability-zone", Filters=filters)
+        found = self._call(
+            "ec2",
+            "describe_instance_type_offerings",
+            LocationType="availability-zone-id" if by_id else "availability-zone",
+            Filters=filters,
+        )
         return sorted(row["Location"] for row in found["InstanceTypeOfferings"])
 
     def image(self, name: str) -> dict[str, Any]:

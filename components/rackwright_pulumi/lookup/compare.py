@@ -8,7 +8,7 @@ from typing import Any
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.diagnostics.problem import At, Level, Problem
-from rackwright.stackplan import CapacityPlan, StackPlan
+from rackwright.stackplan import CapacityPlan, StackPlan, is_zone_id
 from rackwright.validation.stack import check_quota
 
 from rackwright_pulumi.aws.addons import MANAGED
@@ -135,7 +135,7 @@ def _accelerators(theirs: dict[str, Any]) -> int | None:
 
 
 def _zones(at: At, name: str, zones: tuple[str, ...], account: Account) -> Iterator[Problem]:
-    sold = account.zones_selling(name)
+    sold = account.zones_selling(name, by_id=is_zone_id(zones[0]))
     missing = [zone for zone in zones if zone not in sold]
     if missing:
         fix = f"set infra zones to one of {', '.join(sold)}" if sold else "use another region or another instance type"
@@ -145,10 +145,13 @@ def _zones(at: At, name: str, zones: tuple[str, ...], account: Account) -> Itera
 def _reservation(at: At, plan: CapacityPlan, account: Account) -> Iterator[Problem]:
     """Compare the plan's facts of a reservation with the reservation."""
     found = account.reservation(plan.reservation_id)
-    facts = [("machine", plan.machine, found["InstanceType"]), ("zone", plan.zone, found["AvailabilityZone"])]
+    facts = [
+        ("machine", plan.machine, found["InstanceType"]),
+        ("zone", plan.zone, found.get("AvailabilityZoneId" if is_zone_id(plan.zone) else "AvailabilityZone")),
+    ]
     facts += [("count", str(plan.count), str(found["TotalInstanceCount"]))] if plan.count else []
     for field, ours, theirs in facts:
-        if ours and ours != theirs:
+        if ours and theirs and ours != theirs:
             yield Problem("K-04", f"{plan.reservation_id} has {field} {theirs}, not {ours}", at / field, f"set it to {theirs}")
     if found["State"] not in ("active", "scheduled", "payment-pending", "pending"):
         fix = "use a reservation that is active or scheduled"

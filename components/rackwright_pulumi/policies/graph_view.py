@@ -74,7 +74,8 @@ class GraphView:
         """Zones of those subnets that the program declares."""
         ids = [subnet_ids] if isinstance(subnet_ids, str) else subnet_ids or ()
         nodes = (self.find(SUBNET, subnet_id) for subnet_id in ids)
-        return {str(self.inputs(node).get("availabilityZone")) for node in nodes if node}
+        places = (self.inputs(node) for node in nodes if node)
+        return {str(inputs.get("availabilityZoneId") or inputs.get("availabilityZone")) for inputs in places}
 
     @cached_property
     def _by_type(self) -> Mapping[str, list[Node]]:

@@ -197,7 +197,8 @@ def _too_long(raw: bytes) -> Iterator[tuple[str, str]]:
 
 @rule("V-40", Level.ERROR, METADATA)
 def metadata_service_requires_tokens(view: GraphView) -> Iterator[Violation]:
-    """The instance metadata service must require tokens (IMDSv2), and on EKS nodes allow two hops, so that pods reach it."""
+    """The instance metadata service must require tokens (IMDSv2), and on EKS nodes allow one hop, so that pods cannot get
+    the credentials of the node."""
     node_templates = {template.urn for _, template in view.pools()}
     for node in view.of(TEMPLATE, INSTANCE):
         options = view.inputs(node).get("metadataOptions") or {}
@@ -205,9 +206,9 @@ def metadata_service_requires_tokens(view: GraphView) -> Iterator[Violation]:
         if tokens != "required" and options.get("httpEndpoint") != "disabled":
             message = f"http_tokens is {tokens or 'not set'}, so the metadata service accepts requests without a token (IMDSv1)"
             yield violation(node, ("metadataOptions", "httpTokens"), message, "set it to required")
-        if node.urn in node_templates and hops != 2:
-            message = f"The hop limit is {hops or 'not set'}, and pods are two hops from the metadata service"
-            yield violation(node, ("metadataOptions", "httpPutResponseHopLimit"), message, "set it to 2")
+        if node.urn in node_templates and hops != 1:
+            message = f"The hop limit is {hops or 'not set'}, so pods can get the credentials of the node; Pod Identity needs no second hop"
+            yield violation(node, ("metadataOptions", "httpPutResponseHopLimit"), message, "set it to 1")
 
 
 @rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption.html")

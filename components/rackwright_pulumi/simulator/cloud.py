@@ -56,7 +56,7 @@ class SimulatedCloud:
         return self.store.path
 
     capacity = Setting[Mapping[str, Mapping[str, int]]](dict)
-    """Available machines as {machine type: {zone: count}}; types and zones not listed are unlimited."""
+    """Available machines as {machine type: {zone: count}}; types and zones not listed are unlimited. Zones are names or IDs."""
     quota = Setting[Mapping[str, int]](dict)
     """{AWS quota code or Google metric: vCPU, GPUs or chips per region}; quotas not listed are unlimited."""
     reservations = Setting[Mapping[str, Mapping[str, Any]]](dict)

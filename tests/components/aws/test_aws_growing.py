@@ -1,6 +1,7 @@
 """AwsKarpenter and AwsAutoscaler by themselves, as a platform team uses them beside a cluster of its own."""
 
 import inspect
+import json
 import textwrap
 from dataclasses import replace
 
@@ -59,7 +60,7 @@ def test_without_interruption_events_there_is_no_queue():
     assert not graph.by_type("aws:sqs/queue:Queue")
     assert not graph.by_type("aws:cloudwatch/eventRule:EventRule")
     assert graph.one("rackwright:index:AwsKarpenter").outputs["queueName"] == ""
-    assert "sqs:" not in graph.one("aws:iam/rolePolicy:RolePolicy").inputs["policy"]
+    assert "sqs:" not in graph.one("aws:iam/rolePolicy:RolePolicy", "fleet-controller-policy").inputs["policy"]
 
 
 def test_the_plan_can_be_json():
@@ -75,6 +76,8 @@ def test_tags_of_an_empty_group_include_accelerators_and_efa():
     pool = PoolPlan("gpu", "g6e.xlarge", ("us-east-1a",), 0, 8, 0, resource="nvidia.com/gpu", accelerator_count=1)
     prefix = "k8s.io/cluster-autoscaler/node-template"
     assert template_tags(pool) == {f"{prefix}/resources/nvidia.com/gpu": "1"}
+    l40s = replace(pool, autoscaled=True, accelerator="NVIDIA L40S")
+    assert template_tags(l40s)[f"{prefix}/label/k8s.amazonaws.com/accelerator"] == "nvidia-l40s"
     taint = TaintPlan("nvidia.com/gpu", "present")
     wide = replace(pool, nics=(NicPlan(0, 0, "ip"), NicPlan(0, 1, "fabric")), taints=(taint,), labels=(("a/b", "c"),))
     assert template_tags(wide) == {
@@ -84,3 +87,14 @@ def test_tags_of_an_empty_group_include_accelerators_and_efa():
         f"{prefix}/label/a/b": "c",
         f"{prefix}/taint/nvidia.com/gpu": "present:NoSchedule",
     }
+
+
+def test_nodes_have_session_manager_and_read_no_parameters():
+    """Pods on the host network have the node's role: it reads no parameter and changes no network interface."""
+    graph = karpenter(KarpenterPlan())
+    attached = [n.inputs["policyArn"].rpartition("/")[2] for n in graph.by_type("aws:iam/rolePolicyAttachment:RolePolicyAttachment")]
+    assert sorted(attached) == ["AmazonEC2ContainerRegistryPullOnly", "AmazonEKSWorkerNodePolicy"]
+    policy = graph.one("aws:iam/rolePolicy:RolePolicy", "fleet-nodes-policy").inputs["policy"]
+    (statement,) = json.loads(policy)["Statement"]
+    assert {action.partition(":")[0] for action in statement["Action"]} == {"ssm", "ssmmessages"}
+    assert not [action for action in statement["Action"] if "Parameter" in action or "*" in action]

@@ -180,7 +180,7 @@ def test_cpu_machines_have_no_user_data():
 @pytest.mark.parametrize("want", [SYSTEM, gpu()], ids=["system", "gpu"])
 def test_every_machine_requires_metadata_tokens_and_encrypts_its_disk(want):
     inputs = template(want)
-    assert inputs["metadataOptions"] == {"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 2}
+    assert inputs["metadataOptions"] == {"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 1}
     (disk,) = inputs["blockDeviceMappings"]
     assert disk["deviceName"] == "/dev/xvda"
     assert disk["ebs"]["encrypted"] == "true"

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
 from rackwright.stackplan import CapacityPlan
+from rackwright_pulumi.aws.pool.pool import MAX_UNAVAILABLE, NODE_ROLL_MINUTES, max_unavailable
 
 from tests.components.aws.test_aws_pool import BLOCK, NODE_GROUP, PLACEMENT, SCHEDULE, TEMPLATE, gpu, graph_of, template
 
@@ -41,3 +43,32 @@ def test_a_node_group_of_a_block_is_upgraded_while_it_is_empty_and_keeps_its_siz
     node_group = graph_of(gpu(capacity=BLOCK, nodes_min=0, nodes_start=0)).one(NODE_GROUP)
     assert node_group.inputs["scalingConfig"]["desiredSize"] == 0
     assert node_group.options["ignoreChanges"] == ["scalingConfig.desiredSize"]
+
+
+@pytest.mark.parametrize("mode", ["on-demand", "spot", "reservation", "capacity-block"])
+def test_machines_leave_before_others_start_where_capacity_is_finite(mode):
+    """docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupUpdateConfig.html"""
+    inputs = graph_of(gpu(capacity=replace(BLOCK, mode=mode), nodes_min=0)).one(NODE_GROUP).inputs
+    finite = mode in ("reservation", "capacity-block")
+    assert inputs["updateConfig"]["updateStrategy"] == ("MINIMAL" if finite else "DEFAULT")
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 2, 3, 4, 64, 256, 300, 512, 1000])
+def test_every_pool_is_replaced_within_its_timeout(nodes):
+    """One machine at a time, a pool of 64 took a day, and the update failed after an hour."""
+    node_group = graph_of(gpu(nodes_min=nodes, nodes_max=nodes, nodes_start=nodes)).one(NODE_GROUP)
+    together = node_group.inputs["updateConfig"]["maxUnavailable"]
+    assert together == max_unavailable(nodes)
+    assert 1 <= together <= MAX_UNAVAILABLE
+    timeout_min = int(node_group.options["customTimeouts"]["update"].removesuffix("m"))
+    assert -(-nodes // together) * NODE_ROLL_MINUTES <= timeout_min
+    assert timeout_min == 60 or nodes > 300
+
+
+def test_only_gpu_machines_that_are_added_later_have_the_autoscaler_label():
+    key = "k8s.amazonaws.com/accelerator"
+    fixed = gpu(accelerator="NVIDIA H100 80GB SXM5", resource="nvidia.com/gpu")
+    added = replace(fixed, autoscaled=True, nodes_min=0)
+    assert graph_of(added).one(NODE_GROUP).inputs["labels"][key] == "nvidia-h100-80gb-sxm5"
+    for other in (fixed, replace(added, resource="aws.amazon.com/neuron"), replace(added, resource="")):
+        assert key not in graph_of(other).one(NODE_GROUP).inputs.get("labels", {})

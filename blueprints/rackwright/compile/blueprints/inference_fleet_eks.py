@@ -52,6 +52,7 @@ from rackwright.stackplan import (
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, SERVER_PORT
+from rackwright.stackplan.refs import machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
 """Key of the decision's version pins for the image of Karpenter nodes."""
@@ -63,7 +64,7 @@ NO_HUGE_PAGES_ENV = {"FI_EFA_USE_HUGE_PAGE": "0"}
 
 
 def eks_fleet_plan(context: CompileContext) -> StackPlan:
-    place, buckets = place_plan(context), bucket_plans(context)
+    place, buckets = place_plan(context, spreads=hosts_per_replica(context) == 1), bucket_plans(context)
     pools = _pools(context, place)
     karpenter_pools = [pool for pool in pools if pool.provisioner == "karpenter"]
     groups = (placement_group_name(context.spec.name, pool) for pool in karpenter_pools if pool.adjacent)
@@ -117,15 +118,15 @@ def _serving_objects(
     if server.claim:
         yield efa_claim(pools[0], context.namespace)
     yield from server_objects(server, leader_worker_set(server) if server.hosts > 1 else None)
-    yield load_balancer(server, allowed)
+    yield load_balancer(server, allowed, machine_subnet_refs(pools[0].zones))
 
 
 def _pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
-    """The sized pools; without EFA interfaces where a replica fits one machine."""
+    """The sized pools; without EFA interfaces, and in every zone of the place, where a replica fits one machine."""
     shaped = [with_node_image(context, pool) for pool in accelerator_pools(context, place, node_bounds(context))]
     if hosts_per_replica(context) == 1:
-        high = max_pods(context.machine, (), prefixes=True)
-        shaped = [replace(pool, fabric="none", adjacent=False, nics=(), devices="plugin", max_pods=high) for pool in shaped]
+        high, zones = max_pods(context.machine, (), prefixes=True), (place.zone, *place.further_zones)
+        shaped = [replace(pool, fabric="none", adjacent=False, nics=(), devices="plugin", max_pods=high, zones=zones) for pool in shaped]
     provisioner = _provisioner(context, shaped)
     return tuple(_with_provisioner(context, pool, provisioner) for pool in shaped)
 

@@ -10,6 +10,8 @@ from rackwright.stackplan import Existing, FromStack, NetworkPlan, PlacePlan, Su
 from rackwright.stackplan.addresses import MACHINE_PURPOSES, free_addresses
 
 AWS_CIDR = "10.0.0.0/16"
+FURTHER_NODES = tuple(f"10.0.{third}.0/20" for third in range(128, 256, 16))
+"""Ranges of machines in a fleet's further zones."""
 BOX_ENDPOINTS = ("object-store", "registry", "identity", "logs", "machine-access", "keys")
 EKS_ENDPOINTS = (*BOX_ENDPOINTS, "compute", "cluster", "pod-identity")
 GCP_CIDR = "192.168.0.0/16"
@@ -74,13 +76,17 @@ def _subnet_entry(entry: SubnetEntry) -> ExistingSubnet:
 
 
 def eks_network(place: PlacePlan, fabric: str) -> NetworkPlan:
-    """One public subnet for the NAT gateway, one control subnet per control zone, one /18 for the accelerators."""
+    """One public subnet for the NAT gateway, one control subnet per control zone, one /18 for the accelerators, a /20 per further zone."""
     zones = enumerate(place.control_zones, 1)
     control = tuple(SubnetPlan(f"control-{i}", f"10.0.{16 * i}.0/20", zone, purpose="control") for i, zone in zones)
     subnets = (
         SubnetPlan("public", "10.0.0.0/24", place.zone, public=True, purpose="nat"),
         *control,
         SubnetPlan("nodes", "10.0.64.0/18", place.zone),
+        *(
+            SubnetPlan(f"nodes-{number}", cidr, zone)
+            for number, (cidr, zone) in enumerate(zip(FURTHER_NODES, place.further_zones, strict=False), 2)
+        ),
     )
     return NetworkPlan(AWS_CIDR, subnets, private_endpoints=EKS_ENDPOINTS, fabric=fabric, self_reachable=fabric == "efa")
 

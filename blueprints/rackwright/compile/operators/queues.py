@@ -10,8 +10,8 @@ from rackwright.stackplan.labels import POOL_LABEL, ROLE_LABEL
 from rackwright.units import GIB
 
 API = "kueue.x-k8s.io/v1beta2"
-AWS_TOPOLOGY_LEVELS = (*(f"topology.k8s.aws/network-node-layer-{layer}" for layer in (1, 2, 3)), "kubernetes.io/hostname")
-"""Spine to leaf, then the node (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
+LAYER_LABEL, HOST_LABEL = "topology.k8s.aws/network-node-layer-{}", "kubernetes.io/hostname"
+"""Layer 1 is the spine, the last one the leaf (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
 HUGE_PAGES_MIB = 5120
 """2 MiB pages that an EFA pod requests (EKS user guide, node-efa)."""
 PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted before ordinary jobs."))
@@ -23,8 +23,8 @@ AFTER_KUEUE = ("kueue",)
 
 
 def aws_topology_levels(machine: Machine) -> tuple[str, ...]:
-    """Only the host name where EC2 does not report the network's layers: a queue with these levels would wait forever."""
-    return AWS_TOPOLOGY_LEVELS if machine.reports_topology else AWS_TOPOLOGY_LEVELS[-1:]
+    """The layers that EC2 reports for the machine, then the host name. A queue with a level that nodes lack would wait forever."""
+    return (*(LAYER_LABEL.format(layer) for layer in range(1, (machine.network_layers or 0) + 1)), HOST_LABEL)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ TYPE_NAMES = {"string": "text", "integer": "whole number", "number": "number", "
 
 def reference() -> str:
     """Markdown between the two marks."""
-    rules = sorted(SPEC_RULES.rules.values(), key=lambda rule: ("SVNC".index(rule.code[0]), rule_number(rule.code), rule.code))
+    rules = sorted(SPEC_RULES.rules.values(), key=lambda rule: ("SVRNC".index(rule.code[0]), rule_number(rule.code), rule.code))
     checks = ["## Checks", "", CHECKS, ""]
     checks += ["| ID | Level | Rule |", "|---|---|---|", *(f"| {rule.code} | {rule.level} | {rule.reason} |" for rule in rules), ""]
     codes = ["## Codes of the reader", "", "| Code | Meaning |", "|---|---|"]

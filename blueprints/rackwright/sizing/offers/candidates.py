@@ -42,7 +42,8 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
                     found, place=index, rank=rank, discount=contract_discount(spec, found.offering.cloud, found.offering.capacity)
                 )
                 pin = pin_rejections(offer, place)
-                refused = (*offer.rejections, *ineligibilities(offer, spec, place, catalog), *fallback_rejections(offer, place), *pin)
+                fallback = fallback_rejections(offer, place, catalog)
+                refused = (*offer.rejections, *ineligibilities(offer, spec, place, catalog), *fallback, *pin)
                 yield replace(offer, rejections=refused, pinned=place.pin is not None and not pin)
 
 
@@ -123,7 +124,7 @@ def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> It
     machine = query.machine(catalog, block.instance)
     if machine is None:
         return
-    region = block.zone.rstrip("abcdefgh")
+    region = catalog.region_of_zone(block.zone)
     offering = query.offer(catalog, machine, region, CapacityMode.CAPACITY_BLOCK, (block.zone,))
     now = datetime(today.year, today.month, today.day, tzinfo=UTC)
     window_s = (block.end - max(block.start, now)).total_seconds() - a.capacity_block_drain_s
@@ -145,8 +146,8 @@ def _reservation(entry: UseReservation, place: Place, spec: Spec, catalog: Catal
     machine = query.machine(catalog, instance)
     if machine is None:
         return
-    regions = [r for r in place.regions if not reservation.zone or reservation.zone.startswith(r)] or [
-        (reservation.zone or "").rstrip("abcdefgh").rstrip("-")
+    regions = [r for r in place.regions if not reservation.zone or catalog.zone_is_in(reservation.zone, r)] or [
+        catalog.region_of_zone(reservation.zone or "")
     ]
     for region in regions:
         offering = query.offer(catalog, machine, region, CapacityMode.RESERVATION, zones)

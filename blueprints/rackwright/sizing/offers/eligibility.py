@@ -16,14 +16,14 @@ SUPPORTED = {"gpu": ("NVIDIA",), "tpu": ("Google",), "neuron": ("AWS",)}
 """Supported accelerator vendors per machine kind."""
 
 
-def fallback_rejections(offer: Offer, place: Place) -> Iterator[Rejection]:
+def fallback_rejections(offer: Offer, place: Place, catalog: Catalog) -> Iterator[Rejection]:
     """Pools of a fallback use one machine and one zone: an entry that names them binds the others."""
     entries = [thing for thing in map(existing_capacity, place.capacity.fallback) if thing]
     machine = next((thing.instance for thing in entries if thing.instance), offer.machine.name)
-    zone = next((thing.zone for thing in entries if thing.zone), offer.offering.region)
+    zone = next((thing.zone for thing in entries if thing.zone), "")
     if offer.machine.name != machine:
         yield Rejection(Limit.CAPACITY, reason=Reason.FALLBACK_MACHINE, subject=machine)
-    if not zone.startswith(offer.offering.region):
+    if zone and not catalog.zone_is_in(zone, offer.offering.region):
         yield Rejection(Limit.CAPACITY, reason=Reason.FALLBACK_ZONE, subject=zone)
 
 
@@ -34,8 +34,9 @@ def ineligibilities(offer: Offer, spec: Spec, place: Place, catalog: Catalog) ->
         yield Rejection(Limit.ORGANISATION, reason=Reason.REGION_NOT_ALLOWED, subject=", ".join(spec.limits.regions))
     if not stays_in(machine.cloud, region, spec.limits.residency):
         yield Rejection(Limit.RESIDENCY, reason=Reason.RESIDENCY, subject=region, detail=str(spec.limits.residency))
-    zones = offer.offering.zones
-    if place.zones and zones and zones[0].startswith(region) and not set(zones) & set(place.zones):
+    zones, cloud = offer.offering.zones, profile(machine.cloud)
+    alike = {zone for zone in place.zones if zones and cloud.is_zone_id(zone) == cloud.is_zone_id(zones[0])}
+    if alike and not set(zones) & alike:
         yield Rejection(Limit.CAPACITY, reason=Reason.ZONE, subject=", ".join(place.zones), remedies=tuple(zones[:3]))
     yield from _blueprint(offer, spec, catalog)
     yield from _quota(offer, place)

@@ -78,8 +78,10 @@ def machines_are_offered_in_place(context: SpecContext) -> Iterator[Violation]:
             yield Violation(at, f"use one of {', '.join(near[:6])}", message, link=profile(place.cloud).links.get("offerings", ""))
             continue
         zones = [zone for row in context.catalog.places_by_sku.get(name, ()) for zone in row.zones]
-        if profile(place.cloud).has_zone_names and zones and place.zones and not set(zones) & set(place.zones):
-            near = [zone for zone in zones if not known or zone.rpartition("-")[0] in known]
+        cloud, held = profile(place.cloud), "capacity" in at.steps  # capacity that exists proves its zone
+        comparable = cloud.has_zone_names or (not held and place.zones and all(map(cloud.is_zone_id, place.zones)))
+        if comparable and zones and place.zones and not set(zones) & set(place.zones):
+            near = [zone for zone in zones if not known or context.catalog.region_of_zone(zone) in known]
             yield Violation(at, f"use one of {', '.join(sorted(near)[:6])}", f"{quote(name)} is not offered in {', '.join(place.zones)}")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from itertools import chain
 
+from rackwright.catalog import query
 from rackwright.clouds import AWS, GCP, profile, profiles, supports
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
@@ -25,6 +26,7 @@ from rackwright.spec.residency import matches
 from rackwright.validation.spec.registry import SpecContext, rule
 
 BLOCKS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html"
+EXAMPLE_REGION = query.REFERENCE_REGIONS[0]
 VPC_ID, SUBNET_ID = re.compile(r"vpc-([0-9a-f]{8}|[0-9a-f]{17})"), re.compile(r"subnet-([0-9a-f]{8}|[0-9a-f]{17})")
 
 
@@ -138,20 +140,52 @@ def zones_are_in_regions(context: SpecContext) -> Iterator[Violation]:
         entries_at = at / "network" / "existing" / "subnets"
         of_subnets = ((entries_at / i / "zone", s.zone) for i, s in subnets if isinstance(s, ExistingSubnet) and s.zone)
         for where, zone in chain(named, of_things, of_subnets):
-            if place.regions and not any(zone.startswith(region) and zone != region for region in place.regions):
-                link = BLOCKS if "capacity" in where.steps else profile(place.cloud).links.get("regions", "")
+            link = BLOCKS if "capacity" in where.steps else profile(place.cloud).links.get("regions", "")
+            near = _zone_near(context, place, zone)
+            if profile(place.cloud).is_zone_id(zone) and zone not in context.catalog.region_by_zone_id:
+                yield Violation(where, f"use a zone such as {near}", f"The catalog has no zone ID {zone}", link=link)
+            elif place.regions and not any(context.catalog.zone_is_in(zone, region) for region in place.regions):
                 message = f"Zone {zone} is not in the regions of this place: {', '.join(place.regions)}"
-                near = profile(place.cloud).zone(place.regions[0], zone[-1] if zone[-1:].isalpha() else "a")
                 yield Violation(where, f"use a zone such as {near}", message, link=link)
+
+
+def _zone_near(context: SpecContext, place: Place, zone: str) -> str:
+    """A zone of the first region, in the form of `zone`; in EXAMPLE_REGION without regions."""
+    cloud, region = profile(place.cloud), next(iter(place.regions), EXAMPLE_REGION)
+    ids = [row.zone for row in context.catalog.zones_by_region.get(region, ())] if cloud.is_zone_id(zone) else []
+    return ids[0] if ids else cloud.zone(region, zone[-1] if zone[-1:].isalpha() else "a")
+
+
+@rule("R-91", link="https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html", on=AWS)
+def zones_have_one_form(context: SpecContext) -> Iterator[Violation]:
+    """The zones of a place are all IDs (use1-az1) or all names (us-east-1a), because which ID a name has differs per account."""
+    for at, place in context.places:
+        there = place.network.existing
+        subnets = [s.zone for s in (there.subnets if there else ()) if isinstance(s, ExistingSubnet) and s.zone]
+        things = [thing.zone for _, other, thing in existing_entries(context) if other is place and thing.zone]
+        pools = [thing.zone for _, pool in extra_pools(context) if (thing := existing_capacity(pool.capacity)) and thing.zone]
+        zones = [*place.zones, *things, *subnets, *(pools if place is place_of_pools(context) else [])]
+        ids = [zone for zone in zones if profile(place.cloud).is_zone_id(zone)]
+        names = [zone for zone in zones if zone not in ids]
+        if ids and names:
+            message = f"Zone {names[0]} is a name and zone {ids[0]} is an ID; they can be the same zone"
+            region = context.catalog.region_of_zone(ids[0])
+            listed = f"`aws ec2 describe-availability-zones --region {region} --query 'AvailabilityZones[].[ZoneName,ZoneId]'`"
+            yield Violation(at / "zones" if place.zones else at, f"use only IDs or only names; list both with {listed}", message)
 
 
 @rule("S-46", link=BLOCKS)
 def capacity_is_in_zones(context: SpecContext) -> Iterator[Violation]:
     """A capacity block or reservation must be in one of the zones of its place."""
     for at, place, thing in existing_entries(context):
-        if place.zones and thing.zone and thing.zone not in place.zones:
+        if place.zones and thing.zone and thing.zone not in place.zones and _one_form(place, thing.zone, *place.zones):
             message = f"The capacity is in zone {thing.zone}; this place allows {', '.join(place.zones)}"
             yield Violation(at / "zone", f"add {quote(thing.zone)} to `zones`, or leave `zones` out", message)
+
+
+def _one_form(place: Place, *zones: str) -> bool:
+    """Whether zones are all IDs or all names; R-91 reports others."""
+    return len({profile(place.cloud).is_zone_id(zone) for zone in zones}) == 1
 
 
 @rule("S-47", link=BLOCKS)

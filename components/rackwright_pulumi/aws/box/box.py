@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 import pulumi
-from pulumi import Input, Output, ResourceOptions
+from pulumi import Input, InvokeOutputOptions, Output, ResourceOptions
 from pulumi_aws.cloudwatch.metric_alarm import MetricAlarm
 from pulumi_aws.ebs.volume import Volume
+from pulumi_aws.ec2.get_subnet import get_subnet_output
 from pulumi_aws.ec2.instance import Instance
 from pulumi_aws.ec2.security_group import SecurityGroup
 from pulumi_aws.ec2.volume_attachment import VolumeAttachment
 from pulumi_aws.vpc.security_group_ingress_rule import SecurityGroupIngressRule
-from rackwright.stackplan import BoxPlan, DiskPlan
+from rackwright.stackplan import BoxPlan, DiskPlan, is_zone_id
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.box.instance import InstanceSettings, instance
@@ -24,7 +25,7 @@ ALARM_PERIOD_S = 60
 
 
 class AwsBoxArgs(TypedDict):
-    """box: BoxPlan. image_id: an AMI instead of the plan's image."""
+    """box: BoxPlan. image_id: an AMI instead of the plan's image. zone_name: of the subnet; read from it where the plan has a zone ID."""
 
     box: PartInput
     region: str
@@ -35,6 +36,7 @@ class AwsBoxArgs(TypedDict):
     tags: Mapping[str, str]
     teardown: NotRequired[bool]
     image_id: NotRequired[Input[str] | None]
+    zone_name: NotRequired[Input[str] | None]
 
 
 class AwsBox(pulumi.ComponentResource):
@@ -52,7 +54,7 @@ class AwsBox(pulumi.ComponentResource):
         settings = InstanceSettings(args["subnet_id"], _group(child, plan, args["vpc_id"]).id, args["profile_name"], args["kms_key_arn"])
         machine = instance(child, plan, settings, args.get("image_id"), args.get("teardown", False))
         if plan.data:
-            _data_volume(child, plan.data, plan.zone, args, machine)
+            _data_volume(child, plan.data, _zone_name(child, plan, args), args, machine)
         if plan.idle_stop_minutes:
             _idle_stop(child, plan, args["region"], machine)
         self.instance_id = machine.id
@@ -78,7 +80,16 @@ def _group(child: ChildContext, plan: BoxPlan, vpc_id: Input[str]) -> SecurityGr
     return group
 
 
-def _data_volume(child: ChildContext, plan: DiskPlan, zone: str, args: AwsBoxArgs, machine: Instance) -> None:
+def _zone_name(child: ChildContext, plan: BoxPlan, args: AwsBoxArgs) -> Input[str]:
+    """The subnet's zone name, because EBS accepts no zone ID in this resource."""
+    if not is_zone_id(plan.zone):
+        return plan.zone
+    if (known := args.get("zone_name")) is not None:
+        return known
+    return get_subnet_output(id=args["subnet_id"], opts=InvokeOutputOptions(parent=child.parent)).availability_zone
+
+
+def _data_volume(child: ChildContext, plan: DiskPlan, zone: Input[str], args: AwsBoxArgs, machine: Instance) -> None:
     volume = Volume(
         child.name("data"),
         availability_zone=zone,

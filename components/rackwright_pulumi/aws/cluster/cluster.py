@@ -20,15 +20,13 @@ from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.cluster.admins import admins
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.identity.policy_documents import service_trust
-from rackwright_pulumi.aws.identity.roles import ServiceRole, service_role
+from rackwright_pulumi.aws.identity.roles import ServiceRole, node_role, service_role
 from rackwright_pulumi.aws.network.vpc import ANYWHERE
 from rackwright_pulumi.aws.tags import ChildContext
 from rackwright_pulumi.upstream import StackReferences
 
 CONTROL_POLICIES = ("AmazonEKSClusterPolicy",)
 LOGS = ("api", "audit", "authenticator")
-NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
-"""Policies of nodes; the pod network and storage drivers have separate roles."""
 
 
 class AwsClusterArgs(TypedDict):
@@ -97,7 +95,7 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
         control = service_role(child, "control", service_trust("eks.amazonaws.com"), stacks.value(plan.control_role_arn), CONTROL_POLICIES)
         cluster = _control_plane(child, plan, args, control)
         self.admins = admins(child, cluster.name, plan.admins, args.get("admin_arns", ()))
-        nodes = service_role(child, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(plan.node_role_arn), NODE_POLICIES)
+        nodes = node_role(child, stacks.value(plan.node_role_arn))
         self.version = plan.version
         # In a preview the group's parent object is known and the group is not, so the value depends on the endpoint.
         group = Output.all(cluster.endpoint, cluster.vpc_config.cluster_security_group_id).apply(lambda values: values[1])

@@ -8,11 +8,21 @@ from pulumi_aws.iam.role import Role
 from pulumi_aws.iam.role_policy import RolePolicy
 from pulumi_aws.iam.role_policy_attachment import RolePolicyAttachment
 
-from rackwright_pulumi.aws.identity.policy_documents import Statement, document
+from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, document, service_trust
 from rackwright_pulumi.aws.tags import ChildContext, name_or_prefix
 
 MANAGED = "arn:aws:iam::aws:policy/"
 ROLE_NAME_LIMIT = 64
+NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
+"""Policies of nodes; the pod network and storage drivers have separate roles."""
+NODE_ACCESS = allow(
+    [
+        "ssm:UpdateInstanceInformation",
+        *(f"ssmmessages:{action}{kind}Channel" for action in ("Create", "Open") for kind in ("Control", "Data")),
+    ]
+)
+"""Session Manager on nodes. AmazonSSMManagedInstanceCore would also let them read every parameter.
+https://docs.aws.amazon.com/systems-manager/latest/userguide/getting-started-create-iam-instance-profile.html"""
 
 
 @dataclass(frozen=True)
@@ -69,3 +79,8 @@ def service_role(
         return ServiceRole(existing)
     granted = granted_role(child, key, trust, managed, statements)
     return ServiceRole(granted.arn, granted.rights)
+
+
+def node_role(child: ChildContext, existing: Input[str]) -> ServiceRole:
+    """The role of nodes: the existing one, or a new one if `existing` is empty."""
+    return service_role(child, "nodes", service_trust("ec2.amazonaws.com"), existing, NODE_POLICIES, [NODE_ACCESS])

@@ -54,7 +54,7 @@ class AwsNetwork(HasSubnets, pulumi.ComponentResource):
             ids = args.get("subnet_ids") or [stacks.value(subnet_id) for subnet_id in plan.existing_subnet_ids]
             self.subnets = list(zip(subnet_plans(plan, len(ids)), map(Output.from_input, ids), strict=True))
         else:
-            vpc, self.subnets, private_table = build_vpc(child, plan, not args.get("teardown"))
+            vpc, self.subnets, private_table, self.zone_names = build_vpc(child, plan, not args.get("teardown"))
             self.vpc_id = vpc.id
             private_endpoints(child, plan, args["region"], vpc.id, private_table.id, self.subnets)
             if plan.flow_logs:

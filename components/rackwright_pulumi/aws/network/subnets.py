@@ -1,6 +1,7 @@
 """Purpose of each subnet in a new network, an existing one, or one of an upstream stack."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pulumi import Output
@@ -19,6 +20,10 @@ class HasSubnets:
 
     if TYPE_CHECKING:  # not a component output: the schema analyzer must not see it
         subnets: Subnets
+        zone_names: Mapping[str, Output[str]]
+        """Zone in the plan -> its name, of new subnets"""
+    else:
+        zone_names = MappingProxyType({})
 
     def machine_subnets(self, zones: Sequence[str]) -> list[Output[str]]:
         """Subnets of accelerators: purpose `nodes`, in the zones. Raises Unsupported without one."""

@@ -12,7 +12,7 @@ from pulumi_aws.ec2.route_table import RouteTable
 from pulumi_aws.ec2.route_table_association import RouteTableAssociation
 from pulumi_aws.ec2.subnet import Subnet
 from pulumi_aws.ec2.vpc import Vpc
-from rackwright.stackplan import NetworkPlan, SubnetPlan
+from rackwright.stackplan import NetworkPlan, SubnetPlan, is_zone_id
 
 from rackwright_pulumi.aws.tags import ChildContext
 
@@ -20,8 +20,8 @@ ANYWHERE = "0.0.0.0/0"
 Subnets = list[tuple[SubnetPlan, Output[str]]]
 
 
-def build_vpc(child: ChildContext, plan: NetworkPlan, protect: bool) -> tuple[Vpc, Subnets, RouteTable]:
-    """The VPC, its subnets and the private route table.
+def build_vpc(child: ChildContext, plan: NetworkPlan, protect: bool) -> tuple[Vpc, Subnets, RouteTable, dict[str, Output[str]]]:
+    """The VPC, its subnets, the private route table, and the zone name of each zone in the plan.
 
     A subnet's id comes from its association with a complete route table: resources in the subnet have routes from creation until
     the end of a destroy, and no gateway is deleted before its last user.
@@ -41,10 +41,11 @@ def build_vpc(child: ChildContext, plan: NetworkPlan, protect: bool) -> tuple[Vp
     public_route = Route(
         child.name("public-out"), route_table_id=public_table.id, destination_cidr_block=ANYWHERE, gateway_id=internet.id, opts=child.opts()
     )
-    public: Subnets = [(s, _subnet(child, vpc, s, public_table, public_route)) for s in plan.subnets if s.public]
+    zones: dict[str, Output[str]] = {}
+    public: Subnets = [(s, _subnet(child, vpc, s, public_table, public_route, zones)) for s in plan.subnets if s.public]
     private_route = _nat(child, private_table, public[0][1]) if plan.nat and public else None
-    private: Subnets = [(s, _subnet(child, vpc, s, private_table, private_route)) for s in plan.subnets if not s.public]
-    return vpc, [*public, *private], private_table
+    private: Subnets = [(s, _subnet(child, vpc, s, private_table, private_route, zones)) for s in plan.subnets if not s.public]
+    return vpc, [*public, *private], private_table, zones
 
 
 def _nat(child: ChildContext, table: RouteTable, public_subnet_id: Output[str]) -> Route:
@@ -61,16 +62,21 @@ def _nat(child: ChildContext, table: RouteTable, public_subnet_id: Output[str]) 
     )
 
 
-def _subnet(child: ChildContext, vpc: Vpc, plan: SubnetPlan, table: RouteTable, route: Route | None) -> Output[str]:
+def _subnet(
+    child: ChildContext, vpc: Vpc, plan: SubnetPlan, table: RouteTable, route: Route | None, zones: dict[str, Output[str]]
+) -> Output[str]:
+    """Create a subnet and its association. Adds the name of its zone to `zones`, by the zone in the plan."""
     subnet = Subnet(
         child.name("subnet", plan.name),
         vpc_id=vpc.id,
         cidr_block=plan.cidr,
-        availability_zone=plan.zone,
+        availability_zone=None if is_zone_id(plan.zone) else plan.zone,
+        availability_zone_id=plan.zone if is_zone_id(plan.zone) else None,
         map_public_ip_on_launch=False,
         tags=child.tagged("subnet", plan.name),
         opts=child.opts(),
     )
+    zones[plan.zone] = subnet.availability_zone
     association = RouteTableAssociation(
         child.name("subnet", plan.name),
         subnet_id=subnet.id,

@@ -63,7 +63,7 @@ def launch_template(
             for nic in plan.nics
         ]
         or None,
-        metadata_options=LaunchTemplateMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2),
+        metadata_options=LaunchTemplateMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=1),
         monitoring=LaunchTemplateMonitoringArgs(enabled=True),
         placement=_placement(child, plan),
         capacity_reservation_specification=_reservation(plan),

@@ -1,5 +1,6 @@
 """Node pool: an EKS managed node group and its launch template."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
@@ -17,7 +18,8 @@ from pulumi_aws.eks.node_group import (
 from rackwright.stackplan import PoolPlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.aws.pool.launch_template import launch_template
+from rackwright_pulumi.aws.pool.labels import node_labels
+from rackwright_pulumi.aws.pool.launch_template import RESERVED, launch_template
 from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo
 from rackwright_pulumi.aws.tags import ChildContext, depends_on_of, name_or_prefix
 from rackwright_pulumi.unsupported import Unsupported
@@ -42,8 +44,11 @@ driver (docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami)."""
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
 INITIALIZATION_FAILED = "#initerror"
 """Property path of the engine for a failed initialization (pulumi: pkg/resource/deploy/step_generator.go)."""
-TIMEOUTS = CustomTimeouts(create="40m", update="60m", delete="40m")
-"""A node group without capacity waits this long before it fails."""
+ROLL_MINUTES, NODE_ROLL_MINUTES = 60, 20
+"""Time in which an update replaces every machine of a pool, and of machines that are replaced together: EKS waits 15 minutes for their
+pods to leave, then they start. https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html"""
+MAX_UNAVAILABLE = 100
+"""Machines that EKS replaces together: https://docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupUpdateConfig.html"""
 
 
 class AwsPoolArgs(TypedDict):
@@ -94,6 +99,17 @@ class AwsPool(pulumi.ComponentResource):
         self.register_outputs({"nodeGroupName": self.node_group_name, "scalingGroupName": self.scaling_group_name})
 
 
+def max_unavailable(nodes: int) -> int:
+    """Machines that are replaced together, so that a pool of `nodes` is replaced within ROLL_MINUTES where EKS allows as many."""
+    return min(MAX_UNAVAILABLE, max(1, math.ceil(nodes * NODE_ROLL_MINUTES / ROLL_MINUTES)))
+
+
+def _timeouts(nodes: int, unavailable: int) -> CustomTimeouts:
+    """A node group without capacity waits 40 minutes before it fails."""
+    roll_minutes = max(ROLL_MINUTES, math.ceil(nodes / unavailable) * NODE_ROLL_MINUTES)
+    return CustomTimeouts(create="40m", update=f"{roll_minutes}m", delete="40m")
+
+
 def _check_supported(plan: PoolPlan, args: AwsPoolArgs) -> None:
     at = f"pools[{plan.name}]"
     if plan.capacity.mode not in CAPACITY_TYPES:
@@ -122,7 +138,9 @@ def _node_group(
     A node group without machines stays CREATE_FAILED, and a later update succeeds without effect; therefore the engine replaces it.
     Accelerator pools are deleted before their replacement is created, because the capacity exists once.
     """
-    custom_image = bool(plan.image_id)
+    custom_image, unavailable = bool(plan.image_id), max_unavailable(plan.nodes_max)
+    # Capacity that was bought has no machine for a new node before an old one has gone.
+    strategy = "MINIMAL" if plan.capacity.mode in RESERVED else "DEFAULT"
     autoscaled = plan.nodes_min < plan.nodes_max
     return NodeGroup(
         child.name("nodes"),
@@ -135,14 +153,14 @@ def _node_group(
         subnet_ids=args["subnet_ids"],
         launch_template=NodeGroupLaunchTemplateArgs(id=template.id, version=template.latest_version.apply(str)),
         scaling_config=NodeGroupScalingConfigArgs(min_size=plan.nodes_min, max_size=plan.nodes_max, desired_size=plan.nodes_start),
-        update_config=NodeGroupUpdateConfigArgs(max_unavailable=1),
+        update_config=NodeGroupUpdateConfigArgs(max_unavailable=unavailable, update_strategy=strategy),
         node_repair_config=NodeGroupNodeRepairConfigArgs(enabled=True),
-        labels=dict(plan.labels),
+        labels=node_labels(plan),
         taints=[NodeGroupTaintArgs(key=t.key, value=t.value, effect=EFFECTS[t.effect]) for t in plan.taints],
         tags=child.tagged("nodes"),
         opts=child.opts(
             depends_on=depends_on_of(opts),
-            custom_timeouts=TIMEOUTS,
+            custom_timeouts=_timeouts(plan.nodes_max, unavailable),
             ignore_changes=["scalingConfig.desiredSize"] if autoscaled else None,
             replace_on_changes=[INITIALIZATION_FAILED],
             delete_before_replace=True if plan.role == "accelerator" else None,

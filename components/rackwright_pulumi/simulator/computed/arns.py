@@ -1,9 +1,11 @@
 """ARNs, partitions and zones of AWS."""
 
+import re
+
 from rackwright_pulumi.simulator.computed.context import ResourceRequest
 from rackwright_pulumi.simulator.computed.names import place
 
-ZONE_IDS = {"us-east-1": "use1", "us-east-2": "use2", "us-west-1": "usw1", "us-west-2": "usw2", "eu-west-1": "euw1", "eu-central-1": "euc1"}
+ZONE_NUMBERS = tuple("123456")
 
 
 def partition(region: str) -> str:
@@ -26,6 +28,13 @@ def zones(region: str) -> list[str]:
 
 def zone_id(zone: str) -> str:
     """``us-east-1b`` to ``use1-az2``, equal in every simulated account."""
-    region = zone[:-1]
-    short = ZONE_IDS.get(region) or "".join(part[:1] if not part.isdigit() else part for part in region.split("-"))
-    return f"{short}-az{ord(zone[-1]) - ord('a') + 1}"
+    area, *middle, number = zone[:-1].split("-")
+    initials = re.findall("north|south|east|west|central|gov", "".join(middle))
+    return f"{area}{''.join(word[0] for word in initials)}{number}-az{ord(zone[-1]) - ord('a') + 1}"
+
+
+def zone_name(zone: str, region: str) -> str:
+    """``use1-az2`` in us-east-1 to ``us-east-1b``. A name, or an ID of another region, is returned as it is."""
+    number = zone.partition("-az")[2]
+    name = f"{region}{chr(ord('a') + int(number) - 1)}" if number in ZONE_NUMBERS else zone
+    return name if number in ZONE_NUMBERS and zone_id(name) == zone else zone

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rackwright_pulumi.simulator.computed.arns import arn, zone_id
+from rackwright_pulumi.simulator.computed.arns import arn, zone_id, zone_name
 from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest
 from rackwright_pulumi.simulator.computed.names import place, resource_name
 from rackwright_pulumi.simulator.schema.facts import entry, table
@@ -38,7 +38,8 @@ def vpc(request: ResourceRequest, resource_id: str) -> Outputs:
 
 @entry(EC2_EXTRA, "aws:ec2/subnet:Subnet")
 def subnet(request: ResourceRequest, resource_id: str) -> Outputs:
-    zone = request.get("availabilityZone") or place(request, "region") + "a"
+    region = place(request, "region")
+    zone = request.get("availabilityZone") or zone_name(request.get("availabilityZoneId") or f"{region}a", region)
     return {"availabilityZone": zone, "availabilityZoneId": zone_id(zone), "mapPublicIpOnLaunch": False}
 
 

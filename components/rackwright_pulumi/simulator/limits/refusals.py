@@ -6,6 +6,7 @@ from typing import Any
 
 from rackwright_pulumi.simulator.clusters import api_server, controllers
 from rackwright_pulumi.simulator.computed import ResourceRequest
+from rackwright_pulumi.simulator.computed.arns import zone_name, zones
 from rackwright_pulumi.simulator.computed.names import NAMES, place
 from rackwright_pulumi.simulator.limits.machines import template_of
 from rackwright_pulumi.simulator.limits.reservations import capacity_type_error
@@ -27,7 +28,7 @@ def create_error(store: Store, request: ResourceRequest, cluster: str) -> str | 
         path, parent, value = missing
         return f"{_short(parent)} {value!r} in {path} does not exist: InvalidParameter, NotFound"
     if request.token == SUBNET:
-        return _subnet_range(store, request)
+        return _subnet_zone(request) or _subnet_range(store, request)
     return capacity_type_error(request.inputs, template_of(store, request.inputs)) if request.token == NODES else None
 
 
@@ -91,6 +92,16 @@ def name_taken_error(token: str, name: str) -> str:
 
 def _short(token: str) -> str:
     return token.rpartition(":")[2]
+
+
+def _subnet_zone(request: ResourceRequest) -> str | None:
+    """EC2's error for a zone ID of another region, and the provider's for a name beside an ID."""
+    zone_id, region = request.inputs.get("availabilityZoneId"), place(request, "region")
+    if zone_id and request.inputs.get("availabilityZone"):
+        return '"availability_zone": conflicts with availability_zone_id'
+    if zone_id and zone_name(str(zone_id), region) not in zones(region):
+        return f"InvalidParameterValue: Value ({zone_id}) for parameter availabilityZoneId is invalid"
+    return None
 
 
 def _subnet_range(store: Store, request: ResourceRequest) -> str | None:

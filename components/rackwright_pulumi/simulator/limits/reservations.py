@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from rackwright_pulumi.simulator.computed.arns import zone_name
 from rackwright_pulumi.simulator.limits.machines import BLOCK, MachineRequest
 
 EXCEEDED = "ReservationCapacityExceeded: the requested reservation does not have sufficient compatible and available capacity"
@@ -24,7 +25,7 @@ def reservation_error(machines: MachineRequest, reservations: Mapping[str, Mappi
     if now and (reason := _closed(row, now)):
         return f"InvalidCapacityReservationState: {machines.reservation} {reason}"
     for attribute, requested in (("type", machines.type), ("zone", machines.zone)):
-        if row.get(attribute, requested) != requested:
+        if zone_name(row.get(attribute, requested), machines.region) != requested:
             return f"{EXCEEDED}: {machines.reservation} is of {attribute} {row[attribute]}, not {requested}"
     if machines.placement_group and row.get("placement_group", "") != machines.placement_group:
         return f"{EXCEEDED}: {machines.reservation} was not created in placement group {machines.placement_group}"

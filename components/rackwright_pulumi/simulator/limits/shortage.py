@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rackwright_pulumi.simulator.computed.arns import zone_name
 from rackwright_pulumi.simulator.limits.machines import MACHINE_READERS, MachineRequest, quota_of, requested_machines
 from rackwright_pulumi.simulator.limits.reservations import reservation_error
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets
@@ -34,7 +35,8 @@ def shortage_error(store: Store, token: str, urn: str, inputs: Mapping[str, Any]
         limit = quota.get(code[0]) if code else None
         if machines.count and code and limit is not None and used_quota[machines.region, code[0]] > limit:
             return _over_quota(token, machines, code[0], limit)
-        available = None if machines.reservation in reserved else capacity.get(machines.type, {}).get(machines.zone)
+        stock = {zone_name(zone, machines.region): count for zone, count in capacity.get(machines.type, {}).items()}
+        available = None if machines.reservation in reserved else stock.get(machines.zone)
         if machines.count and available is not None and used_machines[machines.type, machines.zone] > available:
             return _out_of_stock(token, machines, project)
     return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rackwright_pulumi.simulator.computed import computed
-from rackwright_pulumi.simulator.computed.arns import zones
+from rackwright_pulumi.simulator.computed.arns import zone_id, zone_name, zones
 from rackwright_pulumi.simulator.computed.context import Context
 from rackwright_pulumi.simulator.limits.machines import vcpus
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets
@@ -65,7 +65,7 @@ class AwsFunctions:
         return {"names": names, "id": self.region}
 
     def one(self, token: str, args: Args) -> dict[str, Any]:
-        """A resource by id, or by the filters ``vpc-id``, ``availability-zone`` and ``tag:``."""
+        """A resource by id, or by the filters ``vpc-id``, ``availability-zone``, ``availability-zone-id`` and ``tag:``."""
         id_ = args.get("id")
         states = {} if self.store is None else {r.id: unwrap_secrets(r.state) for r in self.store.all(token)}
         found = [i for i, state in states.items() if (i == id_ if id_ else _matches(state, args.get("filters") or ()))]
@@ -94,12 +94,13 @@ class AwsFunctions:
         """Every type in every zone; a type in ``capacity`` only in the zones that have machines."""
         types = [value for f in args.get("filters") or () if f["name"] == "instance-type" for value in f["values"]]
         kind, capacity = args.get("locationType", "region"), self._setting("capacity")
-        everywhere = zones(self.region) if kind == "availability-zone" else [self.region]
+        in_zones, by_id = kind != "region", kind == "availability-zone-id"
+        everywhere = zones(self.region) if in_zones else [self.region]
         pairs = []
         for machine in types:
-            is_limited = kind == "availability-zone" and machine in capacity
-            places = sorted(zone for zone, count in capacity[machine].items() if count) if is_limited else everywhere
-            pairs += [(machine, place) for place in places]
+            is_limited = in_zones and machine in capacity
+            limited = sorted(zone_name(zone, self.region) for zone, count in capacity.get(machine, {}).items() if count)
+            pairs += [(machine, zone_id(place) if by_id else place) for place in (limited if is_limited else everywhere)]
         return {
             "id": self.region,
             "instanceTypes": [machine for machine, _ in pairs],
@@ -128,7 +129,7 @@ def cluster_versions(args: Args) -> dict[str, Any]:
 
 
 def _matches(state: Args, filters: Iterable[Args]) -> bool:
-    keys = {"vpc-id": "vpcId", "availability-zone": "availabilityZone", "subnet-id": "id"}
+    keys = {"vpc-id": "vpcId", "availability-zone": "availabilityZone", "availability-zone-id": "availabilityZoneId", "subnet-id": "id"}
     tags = state.get("tagsAll") or state.get("tags") or {}
     for f in filters:
         value = tags.get(f["name"].removeprefix("tag:")) if f["name"].startswith("tag:") else state.get(keys.get(f["name"], f["name"]))

@@ -6,10 +6,12 @@ from typing import Any
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, release
 from rackwright.compile.operators.versions import NODE_RELEASES
-from rackwright.stackplan import KarpenterPlan, ManifestPlan, PoolPlan, ReleasePlan, ref
+from rackwright.stackplan import KarpenterPlan, ManifestPlan, PoolPlan, ReleasePlan, is_zone_id, ref
 from rackwright.stackplan.capacity import ADJACENT_MODES
 from rackwright.stackplan.images import image_family
+from rackwright.stackplan.labels import ZONE_ID_LABEL, ZONE_LABEL
 from rackwright.stackplan.operators import KARPENTER, KARPENTER_CAPACITY_TYPES, KARPENTER_CRDS
+from rackwright.stackplan.refs import machine_subnet_refs
 
 ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
 INTERFACE_TYPES = {"ip": "interface", "fabric": "efa-only"}
@@ -40,7 +42,11 @@ def karpenter_releases(plan: KarpenterPlan) -> tuple[ReleasePlan, ...]:
     values: dict[str, Any] = {
         "serviceAccount": {"name": plan.service_account},
         "nodeSelector": SYSTEM_NODE_SELECTOR,
-        "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
+        # Its pods cannot ask the metadata service for the region.
+        "controller": {
+            "env": [{"name": "AWS_REGION", "value": ref("place.region")}],
+            "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}},
+        },
         "settings": {"clusterName": ref("cluster.name"), "eksControlPlane": True}
         | ({"interruptionQueue": ref("karpenter.queue_name")} if plan.interruptions else {}),
     }
@@ -76,7 +82,7 @@ def _node_pool(pool: PoolPlan) -> ManifestPlan:
         "requirements": [
             _in("node.kubernetes.io/instance-type", pool.machine),
             _in("karpenter.sh/capacity-type", KARPENTER_CAPACITY_TYPES[pool.capacity.mode]),
-            _in("topology.kubernetes.io/zone", *pool.zones),
+            _in(ZONE_ID_LABEL if is_zone_id(pool.zones[0]) else ZONE_LABEL, *pool.zones),
             _in("kubernetes.io/arch", ARCHES[pool.cpu_arch]),
             _in("kubernetes.io/os", "linux"),
         ],
@@ -105,10 +111,10 @@ def _node_class(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]) -
     spec: Body = {
         "role": ref("karpenter.node_role_name"),
         "amiSelectorTerms": [{"id" if pool.image_id else "alias": karpenter_image(pool)}],
-        "subnetSelectorTerms": [{"id": ref("network.machine_subnet_id")}],
+        "subnetSelectorTerms": [{"id": ref(name)} for name in machine_subnet_refs(pool.zones)],
         "securityGroupSelectorTerms": [{"id": ref(group)} for group in groups],
         "blockDeviceMappings": [{"deviceName": "/dev/xvda", "rootVolume": True, "ebs": {k: v for k, v in disk.items() if v is not None}}],
-        "metadataOptions": {"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 2},
+        "metadataOptions": {"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 1},
         "detailedMonitoring": True,
         "tags": dict(tags) | {"Name": f"{stack}-{pool.name}"},
     }

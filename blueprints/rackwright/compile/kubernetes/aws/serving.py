@@ -4,7 +4,7 @@ from rackwright.clouds import AWS
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import Body, obj, static_volume
 from rackwright.compile.serving.model_server import USER_ID, ModelServer
-from rackwright.stackplan import AddonPlan, BucketPlan, ManifestPlan, NetworkPlan, ref
+from rackwright.stackplan import AddonPlan, BucketPlan, ManifestPlan, NetworkPlan, format_refs, ref
 from rackwright.stackplan.labels import SERVER_PORT
 
 LOAD_BALANCER_PORT = 80
@@ -43,17 +43,20 @@ def client_ranges(context: CompileContext, network: NetworkPlan) -> tuple[str, .
     return (context.place.network.cidr or network.cidr,)
 
 
-def load_balancer(server: ModelServer, cidrs: tuple[str, ...]) -> ManifestPlan:
+def load_balancer(server: ModelServer, cidrs: tuple[str, ...], subnets: tuple[str, ...]) -> ManifestPlan:
     """An internal network load balancer, created by EKS's controller and deleted with this service, before its subnet.
+
+    subnets: references to a subnet in each zone of the machines; a load balancer does not forward to machines in other zones.
 
     Every node forwards requests, so that new nodes serve immediately, before the load balancer registers them. Subnets are set, because the
     controller otherwise selects them by tags, which existing networks may lack.
     https://cloud-provider-aws.sigs.k8s.io/service_controller/
     """
+    listed = ",".join(f"{{{number}}}" for number in range(len(subnets)))
     annotations = {
         f"{AWS.load_balancer_annotation}-type": "nlb",
         f"{AWS.load_balancer_annotation}-internal": "true",
-        f"{AWS.load_balancer_annotation}-subnets": ref("network.machine_subnet_id"),
+        f"{AWS.load_balancer_annotation}-subnets": ref(subnets[0]) if len(subnets) == 1 else format_refs(listed, *subnets),
     }
     spec = {
         "type": "LoadBalancer",

@@ -8,7 +8,7 @@ from rackwright.catalog.rows import Fabric
 from rackwright.clouds import AWS, GCP, profile
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
-from rackwright.stackplan import StackPlan
+from rackwright.stackplan import StackPlan, is_zone_id
 from rackwright.stackplan.capacity import ADJACENT_MODES
 from rackwright.validation.stack.registry import accelerators, catalog_rule, rule
 
@@ -60,19 +60,21 @@ def efa_pools_use_a_placement_group(plan: StackPlan) -> Iterator[Violation]:
 # A zone chosen by default does not stop an update: EC2 rejects a wrong zone, and builds nothing wrong.
 @catalog_rule("V-30", Level.ERROR, "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-regions.html")
 def zone_offers_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """The region and zone offer the machine type."""
-    used = [(at / "zones", pool.machine, pool.zones) for at, pool in accelerators(plan)]
-    used += [(At() / "box" / "zone", plan.box.machine, (plan.box.zone,))] if plan.box else []
+    """The region and zone offer the machine type. Reserved machines exist, so their zone is not checked on AWS."""
+    used = [(at / "zones", pool.machine, pool.zones, pool.capacity.mode) for at, pool in accelerators(plan)]
+    used += [(At() / "box" / "zone", plan.box.machine, (plan.box.zone,), plan.box.capacity.mode)] if plan.box else []
     region = plan.place.region
-    for at, machine, zones in used:
+    for at, machine, zones, mode in used:
         regions = {row.region for row in catalog.places_by_sku.get(machine, ())}
         if profile(plan.place.cloud).has_zone_names:
             yield from _google_zones(plan, catalog, at, machine, zones)
         elif regions and region not in regions:
             near = sorted(regions, key=lambda other: (-_shared_letters(other, region), other))[:NEAREST]
             yield Violation(at, f"use a region that does, such as {', '.join(near)}", f"{region} does not offer {machine}")
-        elif plan.place.zone_assumed and not plan.network.existing_id:
-            yield _assumed_zone(plan, catalog, at, machine)
+        elif plan.place.zone_assumed:
+            yield from [] if plan.network.existing_id else [_assumed_zone(plan, catalog, at, machine)]
+        elif mode not in ADJACENT_MODES:
+            yield from _zone_ids(plan, catalog, at, machine, zones)
 
 
 def _shared_letters(one: str, other: str) -> int:
@@ -92,12 +94,21 @@ def _google_zones(plan: StackPlan, catalog: Catalog, at: At, machine: str, zones
         yield Violation(at, fix, f"Zone {', '.join(zones)} does not offer {machine}")
 
 
+def _zone_ids(plan: StackPlan, catalog: Catalog, at: At, machine: str, zones: tuple[str, ...]) -> Iterator[Violation]:
+    offered = _offered_ids(plan, catalog, machine)
+    if wrong := [zone for zone in zones if is_zone_id(zone) and offered and zone not in offered]:
+        yield Violation(at, f"use {' or '.join(offered)}", f"Zone {', '.join(wrong)} does not offer {machine}")
+
+
+def _offered_ids(plan: StackPlan, catalog: Catalog, machine: str) -> list[str]:
+    return [zone for row in catalog.places_by_sku.get(machine, ()) if row.region == plan.place.region for zone in row.zones]
+
+
 def _assumed_zone(plan: StackPlan, catalog: Catalog, at: At, machine: str) -> Violation:
-    """AWS publishes zone IDs, which map to other zone letters in every account."""
-    rows = catalog.places_by_sku.get(machine, ())
-    ids = [zone for row in rows if row.region == plan.place.region for zone in row.zones]
+    """A zone without a source: no zones are published for the machine, or an earlier release chose a zone name."""
+    ids = _offered_ids(plan, catalog, machine)
     message = f"Zone {plan.place.zone} was chosen by default, but {machine} is offered in zone ID{'s' * (len(ids) > 1)} {', '.join(ids)}, "
-    message += f"which map{'s' * (len(ids) == 1)} to a different letter in each account"
+    message += "and which zone a name stands for differs per account"
     if not ids:
         message = f"Zone {plan.place.zone} was chosen by default, and AWS does not publish which zones offer {machine}"
     fix = f"set `zones` in infra; list them with {LIST_AWS.format(machine, plan.place.region)}"

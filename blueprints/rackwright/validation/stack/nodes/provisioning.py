@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.labels import ZONE_ID_LABEL, ZONE_LABEL
 from rackwright.stackplan.operators import CLUSTER_AUTOSCALER, KARPENTER, KARPENTER_CAPACITY_TYPES, KARPENTER_CRDS
 from rackwright.validation.stack.registry import accelerators, manifests, rule
 
@@ -48,7 +49,7 @@ def _placement_group_zone(plan: StackPlan) -> Iterator[Violation]:
     grouped = {m.body["metadata"]["name"] for _, m in manifests(plan, "EC2NodeClass") if m.body["spec"].get("placementGroupSelector")}
     for at, manifest in manifests(plan, "NodePool"):
         template = manifest.body["spec"]["template"]["spec"]
-        zones = [r["values"] for r in template["requirements"] if r["key"] == "topology.kubernetes.io/zone"]
+        zones = [r["values"] for r in template["requirements"] if r["key"] in (ZONE_LABEL, ZONE_ID_LABEL)]
         if template["nodeClassRef"]["name"] in grouped and (not zones or len(zones[0]) != 1):
             count = len(zones[0]) if zones else "no"
             message = f"Node pool {manifest.body['metadata']['name']} uses a cluster placement group, but sets {count} zones instead of one"

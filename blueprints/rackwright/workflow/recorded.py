@@ -1,0 +1,39 @@
+"""What a recorded decision means for a new choice. record: None without a file, or for one that this release cannot read."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rackwright.sizing.plan import Fit, SizingPlan
+    from rackwright.spec.spec import Spec
+    from rackwright.stackplan import PlacePlan
+    from rackwright.workflow.decision import Decision
+
+
+def recorded_instead(record: "Decision | None", fit: "Fit | None", path: Path) -> str:
+    """A sentence that names the recorded machines where the fit has others, else "". path: of the spec."""
+    from rackwright.sizing.selection.ranking import identity
+    from rackwright.workflow.decision import decision_path
+
+    if record is None or (fit and identity(record.fit.candidate) == identity(fit.candidate)):
+        return ""
+    machines = record.fit.candidate.label
+    if fit is None:
+        return f"{decision_path(path).name} records {machines}, and no candidate meets the goals: `pulumi up` stops unless they still do"
+    return f"{decision_path(path).name} records {machines}: `pulumi up` builds that, until `rackwright choose` records another"
+
+
+def recorded_place(record: "Decision | None", spec: "Spec") -> "PlacePlan | None":
+    """Where the stack runs, so that choosing again does not move it, with the zones of the spec."""
+    if record is None or record.place is None:
+        return None
+    return replace(record.place, further_zones=tuple(zone for entry in spec.infra.places for zone in entry.zones))
+
+
+def recorded_rank(record: "Decision | None", plan: "SizingPlan", spec: "Spec") -> int | None:
+    """The rank that the recorded machines have now; None where they are no longer a fit."""
+    from rackwright.sizing.selection.revalidation import same_machines
+
+    old = record.fit.candidate if record else None
+    return next((rank for rank, fit in enumerate(plan.fits, 1) if old and same_machines(fit.candidate, old, spec)), None)
