@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -99,6 +100,10 @@ def live(name: str) -> bool:
             _step(name, "destroy", engine.destroy)
         except EngineFailure as failure:
             out.print(f"[bold red]{name}[/]\n{failure}")
+            return False
+        except subprocess.TimeoutExpired as slow:
+            command = " ".join(map(str, slow.cmd[:2]))
+            out.print(f"[bold red]{name}[/]: `{command}` took more than {slow.timeout:.0f} s; end other work and try again.")
             return False
         left = len(cloud.resources())
         out.print(f"{name}: {'the cloud is empty' if not left else f'{left} resources are LEFT'}")

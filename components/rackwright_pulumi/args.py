@@ -20,10 +20,15 @@ MAX_SHOWN = 5
 
 if TYPE_CHECKING:
     PlanInput = StackPlan | str
-    PartInput = Any
+    Part = T | str
 else:
     PlanInput = str
-    PartInput = str
+
+    class Part:
+        """`Part[KeyPlan]` is a KeyPlan or its JSON."""
+
+        def __class_getitem__(cls, _kind: Any) -> type[str]:
+            return str
 
 
 class WrongPart(UserError):
@@ -37,9 +42,11 @@ class WrongPart(UserError):
 def part(kind: type[T], value: object) -> T:
     """The dataclass, from itself or from its JSON.
 
-    Raises WrongPart for JSON with missing or unknown fields, or of another version of the plan.
+    Raises WrongPart for another class, for JSON with missing or unknown fields, or of another version of the plan.
     """
     if not isinstance(value, str):
+        if value is not None and isinstance(kind, type) and not isinstance(value, kind):
+            raise WrongPart("", [_problem(At(), f"found {type(value).__name__} instead of {kind.__name__}")])
         return cast(T, value)
     try:
         found = TypeAdapter(kind).validate_json(value, extra="forbid")

@@ -85,6 +85,12 @@ class Graph:
     def children(self, urn: str) -> list[Node]:
         return [node for node in self.nodes.values() if node.parent == urn]
 
+    def direct_dependencies(self, node: Node) -> list[str]:
+        """URNs of the recorded resources that the engine creates before the node and deletes after it: also its parent and provider."""
+        of_properties = (urn for urns in node.property_dependencies.values() for urn in urns)
+        found = (node.provider.rpartition("::")[0], node.parent, *node.depends_on, *of_properties)
+        return [urn for urn in dict.fromkeys(found) if urn in self.nodes]
+
     def unregistered(self) -> list[Node]:
         """Components that did not call register_outputs."""
         return [node for node in self.nodes.values() if not node.custom and "registered" not in node.options]

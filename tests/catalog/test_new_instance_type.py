@@ -142,7 +142,7 @@ def test_it_is_compiled_with_its_interfaces_images_and_queues(built):
     pool = built[2].pool("gpu")
     assert (pool.machine, pool.fabric_interfaces, pool.lustre_interfaces, pool.image) == ("p9.48xlarge", 8, 8, "al2023-nvidia")
     (topology,) = [m.body for m in built[2].manifests if m.body["kind"] == "Topology"]
-    assert len(topology["spec"]["levels"]) == 4
+    assert len(topology["spec"]["levels"]) == 5, "the four network layers of the copied row, and the host"
 
 
 def test_rules_quotas_and_the_bill_read_the_same_rows(built, catalog):

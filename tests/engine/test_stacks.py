@@ -10,6 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted(path.stem for path in (ROOT / "stacks").glob("*.yaml") if not path.name.startswith("Pulumi."))
 UP_LIMIT_S = 60.0
 """Three times the 20 s an EKS stack may take on an idle machine of two cores: tests run beside one another."""
+REFUSAL_LIMIT_S = 60.0
+"""Six times the 10 s that a refused destroy may take on an idle machine."""
 
 
 @pytest.mark.slow
@@ -24,8 +26,10 @@ def test_a_stack_is_created_kept_protected_and_destroyed(stack, cloud, tmp_path)
     assert engine.up(expect_no_changes=True) == {"same": made}
     standing = len(cloud.resources())
     for preview in ((), ("--skip-preview",)):  # without one, whatever is not protected would go first
-        with pytest.raises(EngineFailure, match="protected"):
+        start = time.perf_counter()
+        with pytest.raises(EngineFailure, match=r"rackwright:teardown true[^$]*protected"):
             engine.run("destroy", "--stack", stack, "--yes", *preview)
+        assert time.perf_counter() - start < REFUSAL_LIMIT_S
         assert len(cloud.resources()) == standing
     engine.run("config", "set", "rackwright:teardown", "true")
     engine.up()

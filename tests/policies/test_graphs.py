@@ -3,6 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from pulumi import ResourceOptions
+from pulumi_kubernetes import Provider
+from rackwright.stackplan import ManifestPlan, ReleasePlan
+from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 from rackwright_pulumi.policies import broken
 from rackwright_pulumi.policies.graph_view import NODE_GROUP, TEMPLATE
 from rackwright_pulumi.program.build import declare
@@ -127,7 +131,8 @@ def test_a_missing_access_entry_of_karpenter_is_reported():
 
 def test_coredns_without_a_node_group_is_reported(training):
     dns = next(node for node in training.by_type("aws:eks/addon:Addon") if node.inputs["addonName"] == "coredns")
-    dns.depends_on = [urn for urn in dns.depends_on if "NodeGroup" not in urn]
+    late = training.nodes[dns.parent]
+    late.depends_on = [urn for urn in late.depends_on if "NodeGroup" not in urn]
     assert codes(training) == ["F2"]
 
 
@@ -168,3 +173,21 @@ def test_1024_machines_violate_no_rule():
     gpu = replace(plan.pool("gpu"), nodes_max=1024)
     many = replace(plan, pools=tuple(gpu if pool.name == "gpu" else pool for pool in plan.pools))
     assert broken(recorded(many)) == []
+
+
+def test_f17_looks_at_the_releases_of_the_same_cluster():
+    """Two clusters in one program: each has its operators, and a custom resource waits for those of its cluster."""
+
+    def program():
+        for name in ("one", "two"):
+            provider = Provider(name, kubeconfig=f"name: {name}")
+            releases = (ReleasePlan("kueue", "kueue-system", "oci://registry.k8s.io/kueue/charts/kueue", "0.19.2"),)
+            body = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "gpu"}}
+            manifests = (ManifestPlan("flavor", body, after=("kueue",)),)
+            args = {"namespaces": (), "releases": releases, "manifests": manifests, "refs": {}, "protect": False}
+            KubernetesLayer(f"{name}-layer", args, ResourceOptions(provider=provider))
+
+    graph = record(program)
+    assert codes(graph) == []
+    next(node for node in graph.nodes.values() if node.name == "two-layer-flavor").depends_on.clear()
+    assert [(p.code, "two-layer-kueue" in p.reason) for p in broken(graph)] == [("F17", True)]

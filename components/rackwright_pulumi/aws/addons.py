@@ -1,7 +1,7 @@
 """EKS add-ons."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict
 
@@ -10,10 +10,11 @@ from pulumi import Input, ResourceOptions
 from pulumi_aws.eks.addon import Addon, AddonPodIdentityAssociationArgs
 from rackwright.stackplan import AddonPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.identity.policy_documents import allow, pod_trust
 from rackwright_pulumi.aws.identity.roles import GrantedRole, granted_role
-from rackwright_pulumi.aws.tags import ChildContext, depends_on_of
+from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.unsupported import Unsupported
 
 
@@ -44,30 +45,31 @@ MANAGED = {
 class AwsAddonsArgs(TypedDict):
     """addons: tuple of AddonPlan."""
 
-    addons: PartInput
+    addons: Part[Sequence[AddonPlan]]
     cluster_name: Input[str]
     cluster_arn: Input[str]
     account: Input[str]
     kms_key_arn: Input[str]
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     boundary_arn: NotRequired[str | None]
 
 
 class AwsAddons(pulumi.ComponentResource):
-    """Add-ons before or after the first nodes; each depends on the component's `depends_on`.
+    """Add-ons before or after the first nodes; they wait for the component's `depends_on`.
 
     Add-ons with Deployments (dns, metrics, drivers) are degraded and then fail without nodes
     (https://github.com/pulumi/pulumi-eks/issues/1819).
     """
 
     def __init__(self, name: str, args: AwsAddonsArgs, opts: ResourceOptions | None = None):
+        check_args(AwsAddonsArgs, args)
         super().__init__("rackwright:index:AwsAddons", name, None, opts)
         child, plans = ChildContext(self, name, args["tags"], args.get("boundary_arn")), part(tuple[AddonPlan, ...], args["addons"])
-        self.addons = [_addon(child, plan, args, opts) for plan in plans]
+        self.addons = [_addon(child, plan, args) for plan in plans]
         self.register_outputs({"addons": [addon.addon_name for addon in self.addons]})
 
 
-def _addon(child: ChildContext, plan: AddonPlan, args: AwsAddonsArgs, opts: ResourceOptions | None) -> Addon:
+def _addon(child: ChildContext, plan: AddonPlan, args: AwsAddonsArgs) -> Addon:
     """Raises Unsupported for an unknown add-on."""
     if plan.name not in MANAGED:
         raise Unsupported(plan.name, f"addons[{plan.name}]", ", ".join(sorted(MANAGED)))
@@ -84,9 +86,7 @@ def _addon(child: ChildContext, plan: AddonPlan, args: AwsAddonsArgs, opts: Reso
         resolve_conflicts_on_create="OVERWRITE",
         resolve_conflicts_on_update="OVERWRITE",
         tags=child.tagged(plan.name),
-        opts=ResourceOptions.merge(
-            child.opts(depends_on=depends_on_of(opts)), ResourceOptions(depends_on=list(role.rights) if role else None)
-        ),
+        opts=child.opts(depends_on=list(role.rights) if role else None),
     )
 
 

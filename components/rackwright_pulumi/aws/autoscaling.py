@@ -1,6 +1,6 @@
 """AWS resources of the cluster autoscaler: its role, and node group tags that describe the machines of empty groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 import pulumi
@@ -10,11 +10,12 @@ from pulumi_aws.eks.pod_identity_association import PodIdentityAssociation
 from pulumi_aws.iam.role_policy import RolePolicy
 from rackwright.stackplan import PoolPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, document, pod_trust
 from rackwright_pulumi.aws.identity.roles import granted_role
 from rackwright_pulumi.aws.pool.labels import node_labels
 from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.check_args import check_args
 
 NAMESPACE, ACCOUNT = "kube-system", "cluster-autoscaler"
 READ_ACTIONS = (
@@ -31,13 +32,13 @@ FABRIC, HUGE_PAGES, HUGE_PAGES_MIB = "vpc.amazonaws.com/efa", "hugepages-2Mi", 5
 class AwsAutoscalerArgs(TypedDict):
     """pools: tuple of PoolPlan, with a variable size. group_names: their Auto Scaling groups, by pool."""
 
-    pools: PartInput
+    pools: Part[Sequence[PoolPlan]]
     group_names: Mapping[str, Input[str]]
     cluster_name: Input[str]
     cluster_arn: Input[str]
     account: Input[str]
     region: str
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     boundary_arn: NotRequired[str | None]
 
 
@@ -64,6 +65,7 @@ class AwsAutoscaler(pulumi.ComponentResource):
     role_arn: Output[str]
 
     def __init__(self, name: str, args: AwsAutoscalerArgs, opts: ResourceOptions | None = None):
+        check_args(AwsAutoscalerArgs, args)
         super().__init__("rackwright:index:AwsAutoscaler", name, None, opts)
         child = ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         role = granted_role(child, "role", pod_trust(args["cluster_arn"], args["account"]))

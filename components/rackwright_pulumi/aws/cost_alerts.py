@@ -13,10 +13,11 @@ from pulumi_aws.sns.topic_policy import TopicPolicy
 from pulumi_aws.sns.topic_subscription import TopicSubscription
 from rackwright.stackplan import CostAlertsPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.identity.policy_documents import allow, document, key_access
 from rackwright_pulumi.aws.identity.roles import granted_role
 from rackwright_pulumi.aws.tags import ChildContext, name_or_prefix
+from rackwright_pulumi.check_args import check_args
 
 STACK_TAG = "rackwright-stack"
 SCHEDULE_NAME_LIMIT = 64
@@ -33,13 +34,13 @@ class AwsGuardArgs(TypedDict):
     kms_key_arn: encrypts the topic; its policy must allow budgets and alarms (`alarms` in KeyPlan.serves).
     """
 
-    guard: PartInput
+    guard: Part[CostAlertsPlan]
     stack: str
     account: Input[str]
     region: str
     kms_key_arn: Input[str]
     groups: Mapping[str, Input[str]]
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     boundary_arn: NotRequired[str | None]
 
 
@@ -54,6 +55,7 @@ class AwsGuard(pulumi.ComponentResource):
     activate_command: Output[str]
 
     def __init__(self, name: str, args: AwsGuardArgs, opts: ResourceOptions | None = None):
+        check_args(AwsGuardArgs, args)
         super().__init__("rackwright:index:AwsGuard", name, None, opts)
         plan, child = part(CostAlertsPlan, args["guard"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         topic = Topic(child.name("topic"), kms_master_key_id=args["kms_key_arn"], tags=child.tagged("topic"), opts=child.opts())

@@ -4,25 +4,26 @@ from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 import pulumi
-from pulumi import InvokeOutputOptions, ResourceOptions
+from pulumi import Input, InvokeOutputOptions, ResourceOptions
 from pulumi_aws.eks.access_policy_association import AccessPolicyAssociation
 from pulumi_aws.eks.get_cluster import get_cluster_output
 from rackwright.stackplan import ClusterPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.cluster.cluster import ClusterOutputs
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.identity.roles import node_role
 from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.upstream import StackReferences
 
 
 class AwsExistingClusterArgs(TypedDict):
     """cluster: ClusterPlan whose `existing` names the cluster. builder_arn: the role that the provider assumes, used to call the API."""
 
-    cluster: PartInput
+    cluster: Part[ClusterPlan]
     region: str
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     boundary_arn: NotRequired[str | None]
     builder_arn: NotRequired[str]
 
@@ -34,6 +35,7 @@ class AwsExistingCluster(ClusterOutputs, pulumi.ComponentResource):
     """
 
     def __init__(self, name: str, args: AwsExistingClusterArgs, opts: ResourceOptions | None = None):
+        check_args(AwsExistingClusterArgs, args)
         super().__init__("rackwright:index:AwsExistingCluster", name, None, opts)
         plan, child = part(ClusterPlan, args["cluster"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         stacks = StackReferences(self, name)

@@ -16,11 +16,12 @@ from pulumi_aws.sqs.queue import Queue
 from pulumi_aws.sqs.queue_policy import QueuePolicy
 from rackwright.stackplan import KarpenterPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.identity.policy_documents import allow, document, pod_trust, service_trust
 from rackwright_pulumi.aws.identity.roles import NODE_ACCESS, NODE_POLICIES, GrantedRole, granted_role
 from rackwright_pulumi.aws.karpenter_policy import controller_statements
 from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.check_args import check_args
 
 EVENTS = {
     "spot": ("aws.ec2", "EC2 Spot Instance Interruption Warning"),
@@ -37,13 +38,13 @@ EVENT_RETENTION_S = 300
 class AwsKarpenterArgs(TypedDict):
     """karpenter: KarpenterPlan. cluster_name and cluster_arn: its cluster. kms_key_arn: encrypts the disks of its machines."""
 
-    karpenter: PartInput
+    karpenter: Part[KarpenterPlan]
     cluster_name: Input[str]
     cluster_arn: Input[str]
     account: Input[str]
     region: str
     kms_key_arn: Input[str]
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     boundary_arn: NotRequired[str | None]
 
 
@@ -72,6 +73,7 @@ class AwsKarpenter(pulumi.ComponentResource):
     """Empty without interruption events."""
 
     def __init__(self, name: str, args: AwsKarpenterArgs, opts: ResourceOptions | None = None):
+        check_args(AwsKarpenterArgs, args)
         super().__init__("rackwright:index:AwsKarpenter", name, None, opts)
         plan, child = part(KarpenterPlan, args["karpenter"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         nodes = granted_role(child, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES, [NODE_ACCESS])

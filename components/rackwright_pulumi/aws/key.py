@@ -9,9 +9,10 @@ from pulumi_aws.kms.alias import Alias
 from pulumi_aws.kms.key import Key
 from rackwright.stackplan import KeyPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, document
 from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.upstream import StackReferences
 
 USE = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey")
@@ -28,13 +29,14 @@ LUSTRE_S3 = ("aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/AWSServic
 
 
 class AwsKeyArgs(TypedDict):
-    """key: KeyPlan. account: the account whose IAM policies control the key."""
+    """key: KeyPlan. account: the account whose IAM policies control the key. key_arn: an existing key instead of the plan's."""
 
-    key: PartInput
+    key: Part[KeyPlan]
     account: Input[str]
     region: str
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     teardown: NotRequired[bool]
+    key_arn: NotRequired[Input[str]]
 
 
 class AwsKey(pulumi.ComponentResource):
@@ -44,10 +46,11 @@ class AwsKey(pulumi.ComponentResource):
     key_id: Output[str]
 
     def __init__(self, name: str, args: AwsKeyArgs, opts: ResourceOptions | None = None):
+        check_args(AwsKeyArgs, args)
         super().__init__("rackwright:index:AwsKey", name, None, opts)
         plan, child = part(KeyPlan, args["key"]), ChildContext(self, name, args["tags"])
-        if plan.existing_arn:
-            self.key_arn = Output.from_input(StackReferences(self, name).value(plan.existing_arn))
+        if "key_arn" in args or plan.existing_arn:
+            self.key_arn = Output.from_input(args["key_arn"] if "key_arn" in args else StackReferences(self, name).value(plan.existing_arn))
             self.key_id = self.key_arn.apply(lambda arn: arn.rpartition("/")[2])
         else:
             key = _key(child, plan, args)

@@ -26,24 +26,19 @@ class ChildContext:
 
     parent: ComponentResource
     stem: str
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     boundary: Input[str] | None = None
     """ARN of the permissions boundary of every role."""
 
     def name(self, *parts: str | int) -> str:
         return child(self.stem, *parts)
 
-    def tagged(self, *parts: str | int) -> dict[str, str]:
+    def tagged(self, *parts: str | int) -> dict[str, Input[str]]:
         """The stack's tags, and `Name` for the console."""
         return {**self.tags, "Name": self.name(*parts)}
 
     def opts(self, **more: Any) -> ResourceOptions:
         return ResourceOptions(parent=self.parent, **more)
-
-
-def depends_on_of(opts: ResourceOptions | None) -> Any:
-    """The `depends_on` of a component. Pulumi does not pass it to children; components do where the cloud requires the order."""
-    return opts.depends_on if opts else None
 
 
 def name_or_prefix(field: str, name: str, limit: int) -> dict[str, Any]:

@@ -22,8 +22,9 @@ from rackwright_pulumi.aws.exports import (
     exported_parts,
 )
 from rackwright_pulumi.aws.identity.identity import AwsIdentity, AwsIdentityArgs
-from rackwright_pulumi.aws.key import AwsKey
-from rackwright_pulumi.aws.network.network import AwsNetwork
+from rackwright_pulumi.aws.inputs import AwsInputs
+from rackwright_pulumi.aws.key import AwsKey, AwsKeyArgs
+from rackwright_pulumi.aws.network.network import AwsNetwork, AwsNetworkArgs
 from rackwright_pulumi.aws.storage.lustre import allow_clients
 from rackwright_pulumi.aws.storage.storage import AwsStorage, AwsStorageArgs
 from rackwright_pulumi.aws.tags import ChildContext, stack_tags
@@ -38,25 +39,19 @@ class AwsStack:
     Raises Unsupported for another cloud.
     """
 
-    def __init__(self, parent: pulumi.ComponentResource, name: str, plan: StackPlan, teardown: bool):
+    def __init__(self, parent: pulumi.ComponentResource, name: str, plan: StackPlan, teardown: bool, inputs: AwsInputs):
         if plan.place.cloud != CLOUD:
             raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", CLOUD)
         self.name, self.plan, self.parent = name, plan, parent
         self.teardown = teardown or not plan.protected
         self.draining = teardown
-        self.region, self.tags, self.child_opts = plan.place.region, stack_tags(plan), ResourceOptions(parent=parent)
+        self.region, self.child_opts, self.inputs = plan.place.region, ResourceOptions(parent=parent), inputs
+        self.tags: Mapping[str, Input[str]] = {**inputs.get("tags", {}), **stack_tags(plan)}
+        self._check_inputs()
         self.boundary_arn = plan.place.boundary_arn or None
         self.account = self._account()
         self.upstream = Upstream(parent, name, plan.below, upstream_layers(plan)) if plan.below else None
-        self.key: Key = (
-            AwsKey(
-                child(name, "key"),
-                {"key": plan.key, "account": self.account, "region": self.region, "tags": self.tags, "teardown": self.teardown},
-                self.child_opts,
-            )
-            if self.builds("base")
-            else ExportedKey.from_upstream(self.required_upstream)
-        )
+        self.key = self._key()
         self.network = self._network()
 
     def builds(self, *layers: str) -> bool:
@@ -82,21 +77,47 @@ class AwsStack:
 
         return get_caller_identity_output(opts=InvokeOutputOptions(parent=self.parent)).account_id
 
+    def _check_inputs(self) -> None:
+        """Raises Unsupported for a part of a network, and for a network or key of a stack that reads them from its upstream stack."""
+        inputs = self.inputs
+        given = sorted(inputs.keys() & {"vpc_id", "subnet_ids", "kms_key_arn"})
+        if given and not self.builds("base"):
+            raise Unsupported(f"{', '.join(given)} without the base layer", "layers", "pass them to the stack with the base layer")
+        if ("vpc_id" in inputs) != ("subnet_ids" in inputs):
+            raise Unsupported(f"{' or '.join(given)} alone", "network", "pass both vpc_id and subnet_ids")
+        expected, found = len(self.plan.network.subnets), len(inputs.get("subnet_ids", ()))
+        if "subnet_ids" in inputs and expected and found != expected:
+            names = ", ".join(subnet.name for subnet in self.plan.network.subnets)
+            raise Unsupported(f"{found} subnet_ids", "network.subnets", f"pass {expected}, in the order {names}")
+
+    def _key(self) -> Key:
+        if not self.builds("base"):
+            return ExportedKey.from_upstream(self.required_upstream)
+        args: AwsKeyArgs = {
+            "key": self.plan.key,
+            "account": self.account,
+            "region": self.region,
+            "tags": self.tags,
+            "teardown": self.teardown,
+        }
+        if "kms_key_arn" in self.inputs:
+            args["key_arn"] = self.inputs["kms_key_arn"]
+        return AwsKey(child(self.name, "key"), args, self.child_opts)
+
     def _network(self) -> Network:
         if not self.builds("base"):
             return ExportedNetwork.from_upstream(self.required_upstream, self.plan.network)
-        return AwsNetwork(
-            child(self.name, "network"),
-            {
-                "network": self.plan.network,
-                "region": self.region,
-                "kms_key_arn": self.key.key_arn,
-                "tags": self.tags,
-                "teardown": self.teardown,
-                "boundary_arn": self.boundary_arn,
-            },
-            self.child_opts,
-        )
+        args: AwsNetworkArgs = {
+            "network": self.plan.network,
+            "region": self.region,
+            "kms_key_arn": self.key.key_arn,
+            "tags": self.tags,
+            "teardown": self.teardown,
+            "boundary_arn": self.boundary_arn,
+        }
+        if "vpc_id" in self.inputs and "subnet_ids" in self.inputs:
+            args["vpc_id"], args["subnet_ids"] = self.inputs["vpc_id"], self.inputs["subnet_ids"]
+        return AwsNetwork(child(self.name, "network"), args, self.child_opts)
 
     def storage(self, client_group_ids: Sequence[Input[str]] = ()) -> Storage:
         """Buckets and the plan's file system. An upstream file system gets rules for the clients of this stack."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
@@ -11,14 +11,16 @@ from rackwright.stackplan import BlueprintKind, IdentityPlan
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.aws.box.box import AwsBox
 from rackwright_pulumi.aws.exports import Storage
+from rackwright_pulumi.aws.inputs import AwsInputs
 from rackwright_pulumi.blueprints.aws import AwsStack
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
 
 NO_GRANTS = IdentityPlan("box")
 
 
-class BoxArgs(TypedDict):
+class BoxArgs(AwsInputs):
     """plan: a StackPlan of kind box. teardown: remove every protection. secrets: readable by the machine as `/<stack>/<name>`.
 
     image_id: a machine image instead of the plan's.
@@ -39,9 +41,10 @@ class Box(pulumi.ComponentResource):
     bucket_names: Output[Mapping[str, str]]
 
     def __init__(self, name: str, args: BoxArgs, opts: ResourceOptions | None = None):
+        check_args(BoxArgs, args)
         super().__init__("rackwright:index:Box", name, None, opts)
         plan = plan_of(BlueprintKind.BOX, args["plan"])
-        stack = AwsStack(self, name, plan, args.get("teardown", False))
+        stack = AwsStack(self, name, plan, args.get("teardown", False), args)
         storage = stack.storage()
         box = _machine(stack, storage, args) if stack.builds("workloads") else None
         if stack.builds("base"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NotRequired
 
 import pulumi
 from pulumi import Input, Output, Resource, ResourceOptions
@@ -13,6 +13,7 @@ from rackwright_pulumi.aws.addons import AwsAddons
 from rackwright_pulumi.aws.cluster.cluster import AwsCluster
 from rackwright_pulumi.aws.existing_cluster import AwsExistingCluster
 from rackwright_pulumi.aws.exports import Cluster, ExportedCluster, ExportedKarpenter, Storage
+from rackwright_pulumi.aws.inputs import AwsInputs
 from rackwright_pulumi.aws.pool.pool import AwsPool
 from rackwright_pulumi.blueprints.aws import AwsStack
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
@@ -46,28 +47,29 @@ class EksParts:
         }
 
 
-def eks_parts(
-    parent: pulumi.ComponentResource,
-    name: str,
-    plan: StackPlan,
-    teardown: bool,
-    secrets: Mapping[str, Input[str]],
-    admin_arns: Sequence[Input[str]],
-) -> EksParts:
+class EksInputs(AwsInputs):
+    """Inputs of every blueprint on EKS, as its arguments describe them."""
+
+    teardown: NotRequired[bool]
+    secrets: NotRequired[Mapping[str, Input[str]]]
+    admin_arns: NotRequired[Sequence[Input[str]]]
+
+
+def eks_parts(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: EksInputs) -> EksParts:
     """Build the plan's parts of this stack as children of `parent`. Raises Unsupported for parts that EKS does not support.
 
     Explicit dependencies: machines on the pod network, add-ons with Deployments on system machines, Kubernetes objects on add-ons and on
     access entries.
     """
-    stack = AwsStack(parent, name, plan, teardown)
+    stack = AwsStack(parent, name, plan, args.get("teardown", False), args)
     if not stack.builds("cluster", "operators", "workloads"):
         storage = stack.storage()
         return EksParts(storage, None, {}, None, None, stack.parts(storage))
-    cluster = _cluster(stack, admin_arns)
+    cluster = _cluster(stack, args.get("admin_arns", ()))
     storage = stack.storage([cluster.security_group_id])
     karpenter, karpenter_ready = _karpenter(stack, cluster)
     pools, ready, roles = _machines(stack, cluster, storage)
-    refs = stack.refs(storage, cluster, roles, secrets, karpenter)
+    refs = stack.refs(storage, cluster, roles, args.get("secrets", {}), karpenter)
     layer = _kubernetes_layer(stack, cluster, [*cluster.admins, *karpenter_ready, *ready], refs)
     role = f" --role-arn {plan.place.role_arn}" if plan.place.role_arn else ""
     command = Output.format("aws eks update-kubeconfig --name {0} --region {1}{2}", cluster.cluster_name, stack.region, role)
@@ -92,7 +94,7 @@ def _machines(
     late = _addons(stack, cluster, "late", [addon for addon in plan.addons if addon.needs_nodes], system)
     roles = {each.key: stack.identity(each, storage, cluster).role_arn for each in plan.identities}
     stack.guard({pool.name: pools[pool.name].scaling_group_name for pool in managed if pool.role == "accelerator"})
-    return pools, [*system, *late.addons, *_autoscaler(stack, cluster, pools)], roles
+    return pools, [*(late.addons or system), *_autoscaler(stack, cluster, pools)], roles
 
 
 def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[ExportedKarpenter | None, Sequence[Resource]]:
@@ -147,7 +149,7 @@ def _autoscaler(stack: AwsStack, cluster: Cluster, pools: Mapping[str, AwsPool])
 def _kubernetes_layer(stack: AwsStack, cluster: Cluster, after: Sequence[Resource], refs: RefValues) -> KubernetesLayer | None:
     """Kubernetes objects of this stack. Names in `after` of objects of other stacks are removed.
 
-    Through the cluster's provider, objects depend on access entries, machines and add-ons.
+    Through the layer, their parent, objects depend on access entries, machines and add-ons.
     """
     if not stack.builds("operators", "workloads"):
         return None
@@ -161,7 +163,7 @@ def _kubernetes_layer(stack: AwsStack, cluster: Cluster, after: Sequence[Resourc
         kubeconfig=cluster.kubeconfig,
         cluster_identifier=cluster.cluster_id,
         enable_server_side_apply=True,
-        opts=ResourceOptions(parent=stack.parent, depends_on=list(after)),
+        opts=ResourceOptions(parent=stack.parent),
     )
     return KubernetesLayer(
         child(stack.name, "layer"),
@@ -173,7 +175,7 @@ def _kubernetes_layer(stack: AwsStack, cluster: Cluster, after: Sequence[Resourc
             "protect": not stack.teardown,
             "draining": stack.draining,
         },
-        ResourceOptions(parent=stack.parent, provider=provider),
+        ResourceOptions(parent=stack.parent, provider=provider, depends_on=list(after)),
     )
 
 

@@ -88,6 +88,9 @@ class GkeParts:
         )
 
     def build_cluster(self) -> GcpCluster:
+        """Raises Unsupported for a plan without a cluster."""
+        if self.plan.cluster is None:
+            raise Unsupported(f"{self.plan.kind} without a cluster", "cluster", "a plan with a cluster")
         ranges = {key: key for subnet in self.plan.network.subnets for key, _ in subnet.secondary}  # GKE creates its own without any
         return GcpCluster(
             child(self.name, "cluster"),
@@ -139,14 +142,13 @@ class GkeParts:
 
     def build_layer(self, refs: Mapping[str, Input[Any]]) -> KubernetesLayer:
         """Kubernetes objects, which depend on the system nodes."""
+        system = [self.pools[plan.name].node_pool for plan in self.plan.pools if plan.role == "system"]
         provider = Provider(
             child(self.name, "k8s"),
             kubeconfig=self.cluster.kubeconfig,
             cluster_identifier=self.cluster.cluster_id,
             enable_server_side_apply=True,
-            opts=ResourceOptions(
-                parent=self.parent, depends_on=[self.pools[plan.name].node_pool for plan in self.plan.pools if plan.role == "system"]
-            ),
+            opts=ResourceOptions(parent=self.parent),
         )
         return KubernetesLayer(
             child(self.name, "layer"),
@@ -157,7 +159,7 @@ class GkeParts:
                 "refs": refs,
                 "protect": not self.teardown,
             },
-            ResourceOptions(parent=self.parent, provider=provider),
+            ResourceOptions(parent=self.parent, provider=provider, depends_on=system),
         )
 
     def _refs(self, grants: GcpWorkloadIdentity) -> dict[str, Input[Any]]:

@@ -1,7 +1,7 @@
 """InferenceFleet: autoscaled replicas of a model."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
@@ -9,12 +9,14 @@ from rackwright.stackplan import BlueprintKind, StackPlan
 
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.aws import CLOUD as AWS
+from rackwright_pulumi.aws.inputs import AwsInputs
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.gcp import CLOUD as GCP
 from rackwright_pulumi.outputs import fabric_output
 from rackwright_pulumi.unsupported import Unsupported
 
 
-class InferenceFleetArgs(TypedDict):
+class InferenceFleetArgs(AwsInputs):
     """plan: a StackPlan of kind inference-fleet. teardown: remove every protection. secrets: by their name in manifests.
 
     admin_arns: on EKS, administrators beside the plan's, known only at deployment. project_number: of the GCP project, else looked up.
@@ -45,6 +47,7 @@ class InferenceFleet(pulumi.ComponentResource):
     expected_fabric: Mapping[str, Any]
 
     def __init__(self, name: str, args: InferenceFleetArgs, opts: ResourceOptions | None = None):
+        check_args(InferenceFleetArgs, args)
         super().__init__("rackwright:index:InferenceFleet", name, None, opts)
         plan = plan_of(BlueprintKind.INFERENCE_FLEET, args["plan"])
         if plan.place.cloud not in CLOUDS:
@@ -66,6 +69,9 @@ class InferenceFleet(pulumi.ComponentResource):
 def _on_gke(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: InferenceFleetArgs) -> dict[str, Any]:
     from rackwright_pulumi.blueprints.gke import GkeParts
 
+    if aws_only := sorted(args.keys() & AwsInputs.__annotations__.keys()):
+        raise Unsupported(f"{', '.join(aws_only)} on {plan.place.cloud}", "place.cloud", "set the network, key and tags in the spec")
+
     parts = GkeParts(parent, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))
     gateways = [parts.layer.objects[manifest.key].status for manifest in plan.manifests if manifest.body["kind"] == "Gateway"]
     address = gateways[0].apply(_gateway_address) if gateways else Output.from_input("")
@@ -75,7 +81,7 @@ def _on_gke(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: 
 def _on_eks(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: InferenceFleetArgs) -> dict[str, Any]:
     from rackwright_pulumi.blueprints.eks import eks_parts
 
-    parts = eks_parts(parent, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("admin_arns", ()))
+    parts = eks_parts(parent, name, plan, args)
     objects = parts.layer.objects if parts.layer else {}
     services = [
         objects[manifest.key].status

@@ -9,6 +9,7 @@ from rackwright.stackplan import BlueprintKind
 
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.blueprints.gke import GkeParts
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.outputs import fabric_output
 
 
@@ -36,6 +37,7 @@ class TpuPod(pulumi.ComponentResource):
     expected_fabric: Mapping[str, Any]
 
     def __init__(self, name: str, args: TpuPodArgs, opts: ResourceOptions | None = None):
+        check_args(TpuPodArgs, args)
         super().__init__("rackwright:index:TpuPod", name, None, opts)
         plan = plan_of(BlueprintKind.TPU_POD, args["plan"])
         parts = GkeParts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))

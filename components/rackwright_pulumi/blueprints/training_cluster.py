@@ -1,18 +1,20 @@
 """TrainingCluster: nodes on one fabric, with job queues."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
 from rackwright.stackplan import BlueprintKind
 
 from rackwright_pulumi.args import PlanInput, plan_of
+from rackwright_pulumi.aws.inputs import AwsInputs
 from rackwright_pulumi.blueprints.eks import eks_parts
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.outputs import fabric_output
 
 
-class TrainingClusterArgs(TypedDict):
+class TrainingClusterArgs(AwsInputs):
     """plan: a StackPlan of kind training-cluster. teardown: remove every protection. secrets: by their name in manifests.
 
     admin_arns: further administrators, known only at deployment.
@@ -39,9 +41,10 @@ class TrainingCluster(pulumi.ComponentResource):
     expected_fabric: Mapping[str, Any]
 
     def __init__(self, name: str, args: TrainingClusterArgs, opts: ResourceOptions | None = None):
+        check_args(TrainingClusterArgs, args)
         super().__init__("rackwright:index:TrainingCluster", name, None, opts)
         plan = plan_of(BlueprintKind.TRAINING_CLUSTER, args["plan"])
-        parts = eks_parts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("admin_arns", ()))
+        parts = eks_parts(self, name, plan, args)
         cluster = parts.cluster
         self.cluster_name, self.endpoint = (cluster.cluster_name, cluster.endpoint) if cluster else (None, None)
         self.kubeconfig, self.kubeconfig_command = cluster.kubeconfig if cluster else None, parts.kubeconfig_command

@@ -1,5 +1,6 @@
 """GKE cluster with private nodes, a DNS endpoint with IAM access, and encrypted secrets."""
 
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import pulumi
@@ -42,7 +43,8 @@ from pulumi_gcp.container import (
 )
 from rackwright.stackplan import AddonPlan, ClusterPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.gcp.labels import gcp_labels, guard
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
@@ -82,9 +84,9 @@ users:
 class GcpClusterArgs(TypedDict):
     """cluster: a ClusterPlan. addons: tuple of AddonPlan. zones: of the nodes. pods_range, services_range: subnet ranges."""
 
-    cluster: PartInput
-    addons: PartInput
-    tags: PartInput
+    cluster: Part[ClusterPlan]
+    addons: Part[Sequence[AddonPlan]]
+    tags: Part[Sequence[tuple[str, str]]]
     project: Input[str]
     region: str
     zones: list[str]
@@ -115,6 +117,7 @@ class GcpCluster(pulumi.ComponentResource):
     kubeconfig_command: Output[str]
 
     def __init__(self, name: str, args: GcpClusterArgs, opts: ResourceOptions | None = None):
+        check_args(GcpClusterArgs, args)
         super().__init__("rackwright:index:GcpCluster", name, None, opts)
         plan = part(ClusterPlan, args["cluster"])
         cluster = self._cluster(name, plan, args)

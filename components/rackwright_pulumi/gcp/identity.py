@@ -1,6 +1,6 @@
 """Service account of the nodes, and bucket access of workloads, without key files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 import pulumi
@@ -10,7 +10,8 @@ from pulumi_gcp.serviceaccount import Account
 from pulumi_gcp.storage import BucketIAMMember
 from rackwright.stackplan import IdentityPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.naming import child, physical
 
 NODE_ROLES = {"node": "roles/container.defaultNodeServiceAccount", "registry": "roles/artifactregistry.reader"}
@@ -30,6 +31,7 @@ class GcpNodeIdentity(pulumi.ComponentResource):
     email: Output[str]
 
     def __init__(self, name: str, args: GcpNodeIdentityArgs, opts: ResourceOptions | None = None):
+        check_args(GcpNodeIdentityArgs, args)
         super().__init__("rackwright:index:GcpNodeIdentity", name, None, opts)
         account = Account(
             child(name, "nodes"),
@@ -55,7 +57,7 @@ class GcpNodeIdentity(pulumi.ComponentResource):
 class GcpWorkloadIdentityArgs(TypedDict):
     """identities: tuple of IdentityPlan. workload_pool: output of the cluster. bucket_names: by bucket key."""
 
-    identities: PartInput
+    identities: Part[Sequence[IdentityPlan]]
     project_number: Input[str]
     workload_pool: Input[str]
     bucket_names: Mapping[str, Input[str]]
@@ -71,6 +73,7 @@ class GcpWorkloadIdentity(pulumi.ComponentResource):
     """By key of the IdentityPlan."""
 
     def __init__(self, name: str, args: GcpWorkloadIdentityArgs, opts: ResourceOptions | None = None):
+        check_args(GcpWorkloadIdentityArgs, args)
         super().__init__("rackwright:index:GcpWorkloadIdentity", name, None, opts)
         identities = part(tuple[IdentityPlan, ...], args["identities"])
         pool = "principal://iam.googleapis.com/projects/{0}/locations/global/workloadIdentityPools/{1}"

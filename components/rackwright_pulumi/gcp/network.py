@@ -19,7 +19,8 @@ from pulumi_gcp.compute import (
 from pulumi_gcp.projects import Service
 from rackwright.stackplan import NetworkPlan, SubnetPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.gcp.labels import guard
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.upstream import StackReferences
@@ -44,8 +45,8 @@ FLOW_SAMPLING = 0.5
 class GcpNetworkArgs(TypedDict):
     """network: a NetworkPlan. services: names of cloud APIs in the plan. project: "" for the provider's."""
 
-    network: PartInput
-    services: PartInput
+    network: Part[NetworkPlan]
+    services: Part[Sequence[str]]
     project: str
     region: str
     teardown: bool
@@ -61,6 +62,7 @@ class GcpNetwork(pulumi.ComponentResource):
     """Of node subnets, in the plan's order."""
 
     def __init__(self, name: str, args: GcpNetworkArgs, opts: ResourceOptions | None = None):
+        check_args(GcpNetworkArgs, args)
         super().__init__("rackwright:index:GcpNetwork", name, None, opts)
         plan = part(NetworkPlan, args["network"])
         self.project = _enabled(self, name, part(tuple[str, ...], args["services"]), args["project"])

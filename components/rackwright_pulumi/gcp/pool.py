@@ -1,5 +1,6 @@
 """GKE node pool: system nodes, GPU nodes, or one TPU slice."""
 
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import pulumi
@@ -24,7 +25,8 @@ from pulumi_gcp.container import (
 )
 from rackwright.stackplan import CapacityPlan, PoolPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.gcp.labels import gcp_labels
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
@@ -43,8 +45,8 @@ CREATE_WITHIN = "60m"
 class GcpPoolArgs(TypedDict):
     """pool: a PoolPlan. tags: pairs."""
 
-    pool: PartInput
-    tags: PartInput
+    pool: Part[PoolPlan]
+    tags: Part[Sequence[tuple[str, str]]]
     project: Input[str]
     region: str
     cluster_name: Input[str]
@@ -58,6 +60,7 @@ class GcpPool(pulumi.ComponentResource):
     pool_name: Output[str]
 
     def __init__(self, name: str, args: GcpPoolArgs, opts: ResourceOptions | None = None):
+        check_args(GcpPoolArgs, args)
         super().__init__("rackwright:index:GcpPool", name, None, opts)
         plan = part(PoolPlan, args["pool"])
         if plan.capacity.mode not in MODES:

@@ -1,6 +1,6 @@
 """KMS key and private, encrypted buckets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 import pulumi
@@ -19,7 +19,8 @@ from pulumi_gcp.storage import (
 )
 from rackwright.stackplan import BucketPlan, KeyPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.gcp.labels import gcp_labels, guard
 from rackwright_pulumi.naming import child
 
@@ -34,9 +35,9 @@ AGENTS = {"disks": "compute-system", "cluster": "container-engine-robot"}
 class GcpStorageArgs(TypedDict):
     """key: a KeyPlan. buckets: tuple of BucketPlan. tags: pairs. project_number: of the project, in digits."""
 
-    key: PartInput
-    buckets: PartInput
-    tags: PartInput
+    key: Part[KeyPlan]
+    buckets: Part[Sequence[BucketPlan]]
+    tags: Part[Sequence[tuple[str, str]]]
     project: Input[str]
     project_number: Input[str]
     region: str
@@ -58,6 +59,7 @@ class GcpStorage(pulumi.ComponentResource):
     """By key of the BucketPlan."""
 
     def __init__(self, name: str, args: GcpStorageArgs, opts: ResourceOptions | None = None):
+        check_args(GcpStorageArgs, args)
         super().__init__("rackwright:index:GcpStorage", name, None, opts)
         plan = part(KeyPlan, args["key"])
         key = self._key(name, plan, args)

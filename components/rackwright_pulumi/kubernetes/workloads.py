@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 from pulumi import Input, Resource, ResourceOptions
 from rackwright.stackplan import ManifestPlan, ReleasePlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
+from rackwright_pulumi.check_args import check_args
+from rackwright_pulumi.direct import direct_dependencies
 from rackwright_pulumi.kubernetes.objects import HelmRelease, KubernetesObject, draining, namespace_body, namespace_of, without_await
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.refs import RefValues, resolve
@@ -21,9 +23,9 @@ class KubernetesLayerArgs(TypedDict):
     protect: protect objects that hold data. draining: queues drain; default: not protect.
     """
 
-    namespaces: PartInput
-    releases: PartInput
-    manifests: PartInput
+    namespaces: Part[Sequence[tuple[str, str]]]
+    releases: Part[Sequence[ReleasePlan]]
+    manifests: Part[Sequence[ManifestPlan]]
     refs: Mapping[str, Input[Any]]
     protect: bool
     draining: NotRequired[bool]
@@ -42,6 +44,7 @@ class KubernetesLayer(pulumi.ComponentResource):
     """
 
     def __init__(self, name: str, args: KubernetesLayerArgs, opts: ResourceOptions | None = None):
+        check_args(KubernetesLayerArgs, args)
         super().__init__("rackwright:index:KubernetesLayer", name, None, opts)
         releases = part(tuple[ReleasePlan, ...], args["releases"])
         manifests = part(tuple[ManifestPlan, ...], args["manifests"])
@@ -60,7 +63,7 @@ class KubernetesLayer(pulumi.ComponentResource):
         for plan in ordered:
             if isinstance(plan, ManifestPlan):
                 builder.built[plan.key] = builder.object(plan)
-        self._objects = {key: resource for key, resource in builder.built.items() if isinstance(resource, KubernetesObject)}
+        self._objects = {plan.key: cast(KubernetesObject, builder.built[plan.key]) for plan in manifests}
         self.register_outputs({"releases": [plan.name for plan in releases], "objects": [plan.key for plan in manifests]})
 
     @property
@@ -78,25 +81,35 @@ class _LayerBuilder:
     refs: RefValues
     protect: bool
     draining: bool
-    spaces: dict[str, Resource] = field(default_factory=dict)
     built: dict[str, Resource] = field(default_factory=dict)
+    before: dict[str, list[str]] = field(default_factory=dict)
+    """Direct dependencies by key. The key of a namespace is `ns-<name>`."""
 
     def namespaces(self, levels: Mapping[str, str], keep: bool = False) -> None:
         """Create namespaces that depend on all parts so far. keep: protect them."""
+        parts = list(self.built)
         for space, level in levels.items():
-            protect = (keep and self.protect) or None
-            opts = ResourceOptions(parent=self.layer, depends_on=list(self.built.values()), protect=protect)
-            self.spaces[space] = KubernetesObject(child(self.name, "ns", space), namespace_body(space, level), opts)
+            key, protect = _space(space), (keep and self.protect) or None
+            opts = ResourceOptions(parent=self.layer, depends_on=self._waits(key, parts), protect=protect)
+            self.built[key] = KubernetesObject(child(self.name, key), namespace_body(space, level), opts)
 
     def release(self, plan: ReleasePlan) -> Resource:
-        opts = ResourceOptions(parent=self.layer, depends_on=self._waits(plan.after, plan.namespace))
+        opts = ResourceOptions(parent=self.layer, depends_on=self._waits(plan.name, plan.after, plan.namespace))
         return HelmRelease(child(self.name, plan.name), plan, resolve(plan.values, self.refs), opts)
 
     def object(self, plan: ManifestPlan) -> Resource:
-        waits = self._waits(plan.after, namespace_of(plan.body))
+        waits = self._waits(plan.key, plan.after, namespace_of(plan.body))
         opts = ResourceOptions(parent=self.layer, depends_on=waits, protect=(self.protect and plan.data) or None)
         body = resolve(plan.body, self.refs)
         return KubernetesObject(child(self.name, plan.key), without_await(draining(body) if self.draining else body), opts)
 
-    def _waits(self, after: Sequence[str], namespace: str) -> list[Resource]:
-        return [self.built[key] for key in after] + ([self.spaces[namespace]] if namespace in self.spaces else [])
+    def _waits(self, key: str, after: Sequence[str], namespace: str = "") -> list[Resource]:
+        """Direct dependencies of a part: those of `after` and of its namespace, if the layer creates it."""
+        space = _space(namespace)
+        self.before[key] = direct_dependencies([*after, *([space] if space in self.built else [])], self.before)
+        return [self.built[other] for other in self.before[key]]
+
+
+def _space(namespace: str) -> str:
+    """The key of a namespace, which no release or manifest has."""
+    return f"ns-{namespace}"

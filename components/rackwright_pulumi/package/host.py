@@ -19,8 +19,10 @@ from pulumi import InputPropertiesError, InputPropertyErrorDetails
 from pulumi.provider.experimental.analyzer import ComponentDefinition, PropertyType
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
+from rackwright.diagnostics.problem import At
 
 from rackwright_pulumi.args import WrongPart
+from rackwright_pulumi.check_args import InvalidArgs
 from rackwright_pulumi.package.served import COMPONENTS, component_class
 from rackwright_pulumi.package.texts import with_descriptions
 from rackwright_pulumi.unsupported import Unsupported
@@ -107,11 +109,20 @@ def _input_error(error: ComponentInitError, inputs: dict[str, Any]) -> Exception
     if isinstance(cause, Unsupported):
         place = f"plan.{cause.place}" if "plan" in inputs else cause.place
         return InputPropertiesError("the plan is not supported by this release", [_detail(place, str(cause))])
+    if isinstance(cause, InvalidArgs):
+        details = [_detail(str(At((wire_name(str(p.at.steps[0])), *p.at.steps[1:]))), f"{p.reason}; {p.fix}") for p in cause.problems]
+        return InputPropertiesError("the component has invalid inputs", details)
     if isinstance(cause, WrongPart):
         owner = next((key for key, value in inputs.items() if value == cause.text), "")
         details = [_detail(f"{owner}.{p.at}" if p.at.steps else owner, f"{p.reason}; {p.fix}") for p in cause.problems]
         return InputPropertiesError(f"{owner} is not valid for this release", details)
     return error
+
+
+def wire_name(name: str) -> str:
+    """The name of an argument in other languages: `kmsKeyArn` for `kms_key_arn`."""
+    first, *rest = name.split("_")
+    return first + "".join(map(str.capitalize, rest))
 
 
 def _detail(path: str, reason: str) -> InputPropertyErrorDetails:

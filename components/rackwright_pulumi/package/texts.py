@@ -11,6 +11,7 @@ INPUTS = {
     "plan": "The plan: the output of `rackwright compile SPEC --json`, as one string.",
     "teardown": "Removes every protection, so that the stack can be destroyed.",
     "secrets": "Values of the plan's secrets by name; each may be an output, and is stored as a secret.",
+    "AwsKey.keyArn": "ARN of an existing key instead of the plan's.",
     "adminArns": "ARNs of further IAM principals that administer the cluster.",
     "imageId": "A machine image (AMI) instead of the plan's.",
     "projectNumber": "Number of the Google Cloud project; blueprints look it up by default.",
@@ -78,6 +79,16 @@ INPUTS = {
     "pools": _PART.format("pools"),
     "groupNames": "Auto Scaling groups of autoscaled pools, by pool name.",
     "draining": "Whether the stack is torn down: queues stop admitting jobs and drain.",
+}
+INPUTS |= {
+    f"{blueprint}.{key}": text
+    for blueprint in ("Box", "TrainingCluster", "InferenceFleet")
+    for key, text in {
+        "vpcId": "Id of an existing network instead of the plan's; AWS only, together with `subnetIds`.",
+        "subnetIds": "Ids of the existing network's subnets, in the plan's order; AWS only.",
+        "kmsKeyArn": "ARN of an existing KMS key instead of the plan's; AWS only.",
+        "tags": "Further tags of AWS resources; the plan's tags take precedence.",
+    }.items()
 }
 OUTPUTS = {
     "activateCommand": "Command that activates the stack tag for cost allocation; run it once in the payer account.",

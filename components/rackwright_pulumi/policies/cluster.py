@@ -20,6 +20,7 @@ from rackwright_pulumi.policies.graph_view import (
     is_fabric,
 )
 from rackwright_pulumi.policies.registry import rule, violation
+from rackwright_pulumi.resource_graph import Node
 
 ACCESS_ENTRIES = "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html"
 FARGATE = "aws:eks/fargateProfile:FargateProfile"
@@ -96,16 +97,19 @@ def fabric_node_group_is_in_one_zone(view: GraphView) -> Iterator[Violation]:
 
 @rule("F17", Level.ERROR, "https://github.com/pulumi/pulumi-kubernetes/issues/1712")
 def custom_resources_wait_for_their_chart(view: GraphView) -> Iterator[Violation]:
-    """A custom resource must depend on the release that installs its definition."""
-    releases = {str(view.inputs(node).get("chart")).rsplit("/", 1)[-1]: node for node in view.of(RELEASE)}
+    """A custom resource must depend on the release that installs its definition in the same cluster."""
+    releases: dict[tuple[str, str], list[Node]] = {}
+    for node in view.of(RELEASE):
+        chart = str(view.inputs(node).get("chart")).rsplit("/", 1)[-1]
+        releases.setdefault((view.kubernetes_cluster(node), chart), []).append(node)
     for node in view.graph.nodes.values():
         if not node.type.startswith("kubernetes:"):
             continue
         _, group_version, kind = node.type.split(":")
-        release = releases.get(CHARTS.get(group_version.split("/")[0], ""))
-        if release and release.urn not in view.dependencies(node):
-            message = f"{kind} does not depend on release {release.name}, which installs its definition"
-            yield violation(node, (), message, f"add depends_on with release {release.name}")
+        found = releases.get((view.kubernetes_cluster(node), CHARTS.get(group_version.split("/")[0], "")), [])
+        if found and not any(release.urn in view.dependencies(node) for release in found):
+            message = f"{kind} does not depend on release {found[0].name}, which installs its definition"
+            yield violation(node, (), message, f"add depends_on with release {found[0].name}")
 
 
 @rule("F26", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/userguide/delete-vpc.html")

@@ -49,17 +49,27 @@ class GraphView:
         return self._by_reference.get((token, reference)) if isinstance(reference, str) else None
 
     def dependencies(self, node: Node) -> frozenset[str]:
-        """URNs of all direct and indirect dependencies: they are created before the node and deleted after it."""
+        """URNs of all direct and indirect dependencies: they are created before the node and deleted after it.
+
+        A resource waits for its parent and its provider, and therefore for their dependencies.
+        """
         if node.urn not in self._dependencies:
             found: set[str] = set()
-            todo = [*node.depends_on]
+            todo = self.graph.direct_dependencies(node)
             while todo:
                 urn = todo.pop()
-                if urn not in found and urn in self.graph.nodes:
+                if urn not in found:
                     found.add(urn)
-                    todo += self.graph.nodes[urn].depends_on
+                    todo += self.graph.direct_dependencies(self.graph.nodes[urn])
             self._dependencies[node.urn] = frozenset(found)
         return self._dependencies[node.urn]
+
+    def kubernetes_cluster(self, node: Node) -> str:
+        """What identifies the cluster of a Kubernetes object: its provider's cluster, kubeconfig and context; else the provider's URN."""
+        provider = self.graph.nodes.get(node.provider.rpartition("::")[0])
+        inputs = self.inputs(provider) if provider else {}
+        known = [str(inputs[key]) for key in ("clusterIdentifier", "kubeconfig", "context", "cluster") if inputs.get(key)]
+        return " ".join(known) or node.provider.rpartition("::")[0]
 
     def template(self, group: Node) -> Node | None:
         """The launch template of a node group."""

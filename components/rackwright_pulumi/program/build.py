@@ -46,7 +46,7 @@ def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
         from rackwright_pulumi.program.settings import run_error  # imports sizing, which `declare` does not need
 
         raise run_error(error) from None
-    DeletionLock(f"{decided.plan.name}-lock", blueprint, locked=decided.plan.protected and not settings.teardown)
+    DeletionLock(decided.plan.name, blueprint, locked=decided.plan.protected and not settings.teardown)
     candidate, bill = decided.decision.fit.candidate, decided.bill
     return blueprint.stack_outputs() | {
         "plan": {"chosen": candidate.label, "parallelism": str(candidate.parallelism), "recorded": decided.recorded},

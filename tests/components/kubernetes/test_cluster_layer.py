@@ -59,13 +59,13 @@ def test_each_part_waits_for_its_after_and_its_namespace_alone(graph):
     assert waits_for(graph, release(graph, "kueue")) == {"sft-layer-jobset", "sft-layer-ns-kueue-system"}
     assert waits_for(graph, release(graph, "keda")) == {"sft-layer-ns-keda"}
     queue = graph.one("kubernetes:kueue.x-k8s.io/v1beta2:LocalQueue", "sft-layer-queue.local")
-    assert waits_for(graph, queue) == {"sft-layer-kueue", "sft-layer-queue.cluster", "sft-layer-ns-nlp"}
+    assert waits_for(graph, queue) == {"sft-layer-queue.cluster", "sft-layer-ns-nlp"}, "both wait for kueue"
     assert not any("deletedWith" in node.options for node in graph.nodes.values())
 
 
 def test_f26_team_namespaces_are_deleted_before_the_operators(graph):
     space = graph.one("kubernetes:core/v1:Namespace", "sft-layer-ns-nlp")
-    assert waits_for(graph, space) == {"sft-layer-kueue", "sft-layer-jobset", "sft-layer-keda"}
+    assert waits_for(graph, space) == {"sft-layer-kueue", "sft-layer-keda"}, "kueue waits for jobset"
     assert not waits_for(graph, graph.one("kubernetes:core/v1:Namespace", "sft-layer-ns-kueue-system"))
 
 

@@ -14,10 +14,11 @@ from pulumi_aws.ec2.volume_attachment import VolumeAttachment
 from pulumi_aws.vpc.security_group_ingress_rule import SecurityGroupIngressRule
 from rackwright.stackplan import BoxPlan, DiskPlan, is_zone_id
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.box.instance import InstanceSettings, instance
 from rackwright_pulumi.aws.network.security_groups import egress_only_group
 from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.check_args import check_args
 
 EVERYONE = {"anywhere": "0.0.0.0/0"}
 DATA_DEVICE = "/dev/sdf"
@@ -27,13 +28,13 @@ ALARM_PERIOD_S = 60
 class AwsBoxArgs(TypedDict):
     """box: BoxPlan. image_id: an AMI instead of the plan's image. zone_name: of the subnet; read from it where the plan has a zone ID."""
 
-    box: PartInput
+    box: Part[BoxPlan]
     region: str
     vpc_id: Input[str]
     subnet_id: Input[str]
     profile_name: Input[str]
     kms_key_arn: Input[str]
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     teardown: NotRequired[bool]
     image_id: NotRequired[Input[str] | None]
     zone_name: NotRequired[Input[str] | None]
@@ -49,6 +50,7 @@ class AwsBox(pulumi.ComponentResource):
     connect_command: Output[str]
 
     def __init__(self, name: str, args: AwsBoxArgs, opts: ResourceOptions | None = None):
+        check_args(AwsBoxArgs, args)
         super().__init__("rackwright:index:AwsBox", name, None, opts)
         plan, child = part(BoxPlan, args["box"]), ChildContext(self, name, args["tags"])
         settings = InstanceSettings(args["subnet_id"], _group(child, plan, args["vpc_id"]).id, args["profile_name"], args["kms_key_arn"])

@@ -16,13 +16,14 @@ from pulumi_aws.eks.cluster import (
 )
 from rackwright.stackplan import ClusterPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.cluster.admins import admins
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.identity.policy_documents import service_trust
 from rackwright_pulumi.aws.identity.roles import ServiceRole, node_role, service_role
 from rackwright_pulumi.aws.network.vpc import ANYWHERE
 from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.upstream import StackReferences
 
 CONTROL_POLICIES = ("AmazonEKSClusterPolicy",)
@@ -35,11 +36,11 @@ class AwsClusterArgs(TypedDict):
     builder_arn: the role that the provider assumes, used to call the API.
     """
 
-    cluster: PartInput
+    cluster: Part[ClusterPlan]
     region: str
     subnet_ids: Sequence[Input[str]]
     kms_key_arn: Input[str]
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     teardown: NotRequired[bool]
     admin_arns: NotRequired[Sequence[Input[str]]]
     boundary_arn: NotRequired[str | None]
@@ -89,6 +90,7 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
     """
 
     def __init__(self, name: str, args: AwsClusterArgs, opts: ResourceOptions | None = None):
+        check_args(AwsClusterArgs, args)
         super().__init__("rackwright:index:AwsCluster", name, None, opts)
         plan, child = part(ClusterPlan, args["cluster"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         stacks = StackReferences(self, name)

@@ -11,10 +11,11 @@ from pulumi_aws.iam.instance_profile import InstanceProfile
 from pulumi_aws.ssm.parameter import Parameter
 from rackwright.stackplan import IdentityPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, bucket_access, key_access, pod_trust, service_trust
 from rackwright_pulumi.aws.identity.roles import granted_role, service_role
 from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.upstream import StackReferences
 
 
@@ -25,13 +26,13 @@ class AwsIdentityArgs(TypedDict):
     secrets: values that the machine may read, stored encrypted as `/<stack>/<name>`.
     """
 
-    identity: PartInput
+    identity: Part[IdentityPlan]
     region: str
     account: Input[str]
     kms_key_arn: Input[str]
     bucket_arns: Mapping[str, Input[str]]
     prefixes: Mapping[str, str]
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     boundary_arn: NotRequired[str | None]
     cluster_name: NotRequired[Input[str]]
     cluster_arn: NotRequired[Input[str]]
@@ -51,6 +52,7 @@ class AwsIdentity(pulumi.ComponentResource):
     """Empty for pods."""
 
     def __init__(self, name: str, args: AwsIdentityArgs, opts: ResourceOptions | None = None):
+        check_args(AwsIdentityArgs, args)
         super().__init__("rackwright:index:AwsIdentity", name, None, opts)
         plan, child = part(IdentityPlan, args["identity"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         buckets, prefixes = args["bucket_arns"], args["prefixes"]

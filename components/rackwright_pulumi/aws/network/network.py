@@ -9,7 +9,7 @@ from pulumi_aws.cloudwatch.log_group import LogGroup
 from pulumi_aws.ec2.flow_log import FlowLog
 from rackwright.stackplan import NetworkPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.identity.policy_documents import allow, service_trust
 from rackwright_pulumi.aws.identity.roles import granted_role
 from rackwright_pulumi.aws.network.endpoints import private_endpoints
@@ -17,6 +17,7 @@ from rackwright_pulumi.aws.network.security_groups import fabric_group
 from rackwright_pulumi.aws.network.subnets import HasSubnets, subnet_plans
 from rackwright_pulumi.aws.network.vpc import build_vpc
 from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.upstream import StackReferences
 
 FLOW_LOG_DAYS = 90
@@ -25,10 +26,10 @@ FLOW_LOG_DAYS = 90
 class AwsNetworkArgs(TypedDict):
     """network: NetworkPlan. vpc_id and subnet_ids: an existing network instead of the ids in the plan, subnets in the plan's order."""
 
-    network: PartInput
+    network: Part[NetworkPlan]
     region: str
     kms_key_arn: Input[str]
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     teardown: NotRequired[bool]
     boundary_arn: NotRequired[str | None]
     vpc_id: NotRequired[Input[str]]
@@ -46,6 +47,7 @@ class AwsNetwork(HasSubnets, pulumi.ComponentResource):
     fabric_group_id: Output[str] | None
 
     def __init__(self, name: str, args: AwsNetworkArgs, opts: ResourceOptions | None = None):
+        check_args(AwsNetworkArgs, args)
         super().__init__("rackwright:index:AwsNetwork", name, None, opts)
         plan, child = part(NetworkPlan, args["network"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         if "vpc_id" in args or plan.existing_id:

@@ -17,11 +17,12 @@ from pulumi_aws.eks.node_group import (
 )
 from rackwright.stackplan import PoolPlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.pool.labels import node_labels
 from rackwright_pulumi.aws.pool.launch_template import RESERVED, launch_template
 from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo
-from rackwright_pulumi.aws.tags import ChildContext, depends_on_of, name_or_prefix
+from rackwright_pulumi.aws.tags import ChildContext, name_or_prefix
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.unsupported import Unsupported
 
 NAME_LIMIT = 63
@@ -58,14 +59,14 @@ class AwsPoolArgs(TypedDict):
     for custom images.
     """
 
-    pool: PartInput
+    pool: Part[PoolPlan]
     cluster_name: Input[str]
     cluster_version: NotRequired[str | None]
     cluster_group_id: Input[str]
     node_role_arn: Input[str]
     subnet_ids: Sequence[Input[str]]
     kms_key_arn: Input[str]
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     fabric_group_id: NotRequired[Input[str] | None]
     release_version: NotRequired[str | None]
     cluster_endpoint: NotRequired[Input[str]]
@@ -76,20 +77,21 @@ class AwsPoolArgs(TypedDict):
 class AwsPool(pulumi.ComponentResource):
     """Placement group, launch template and node group. The number of resources does not depend on the number of nodes.
 
-    The node group depends on the component's `depends_on`. Raises Unsupported for capacity modes and images that EKS lacks.
+    Its children wait for the component's `depends_on`. Raises Unsupported for capacity modes and images that EKS lacks.
     """
 
     node_group_name: Output[str]
     scaling_group_name: Output[str]
 
     def __init__(self, name: str, args: AwsPoolArgs, opts: ResourceOptions | None = None):
+        check_args(AwsPoolArgs, args)
         super().__init__("rackwright:index:AwsPool", name, None, opts)
         plan, child = part(PoolPlan, args["pool"]), ChildContext(self, name, args["tags"])
         _check_supported(plan, args)
         fabric = args.get("fabric_group_id")
         groups = [*([fabric] if fabric is not None else []), args["cluster_group_id"]]
         template = launch_template(child, plan, groups, args["kms_key_arn"], _join_info(args) if plan.image_id else None)
-        self.node_group = _node_group(child, plan, args, template, opts)
+        self.node_group = _node_group(child, plan, args, template)
         if plan.capacity.mode == "capacity-block":
             from rackwright_pulumi.aws.pool.block_hours import block_hours  # most pools do not need its part of the SDK
 
@@ -128,9 +130,7 @@ def _join_info(args: AwsPoolArgs) -> Output[ClusterJoinInfo] | None:
     return Output.all(args["cluster_name"], endpoint, certificate, cidr).apply(lambda values: ClusterJoinInfo(*values))
 
 
-def _node_group(
-    child: ChildContext, plan: PoolPlan, args: AwsPoolArgs, template: LaunchTemplate, opts: ResourceOptions | None
-) -> NodeGroup:
+def _node_group(child: ChildContext, plan: PoolPlan, args: AwsPoolArgs, template: LaunchTemplate) -> NodeGroup:
     """The instance type is in the template, because EKS accepts it in one place only. The autoscaler owns a variable desired size.
 
     With a custom image, EKS accepts no AMI type, release version or Kubernetes version on the node group.
@@ -159,7 +159,6 @@ def _node_group(
         taints=[NodeGroupTaintArgs(key=t.key, value=t.value, effect=EFFECTS[t.effect]) for t in plan.taints],
         tags=child.tagged("nodes"),
         opts=child.opts(
-            depends_on=depends_on_of(opts),
             custom_timeouts=_timeouts(plan.nodes_max, unavailable),
             ignore_changes=["scalingConfig.desiredSize"] if autoscaled else None,
             replace_on_changes=[INITIALIZATION_FAILED],

@@ -7,10 +7,11 @@ import pulumi
 from pulumi import Input, Output, ResourceOptions
 from rackwright.stackplan import BucketPlan, LustrePlan
 
-from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.storage.bucket import BucketLocation, bucket
 from rackwright_pulumi.aws.storage.lustre import FileSystemSettings, Lustre, lustre
 from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.unsupported import Unsupported
 
 
@@ -21,12 +22,12 @@ class AwsStorageArgs(TypedDict):
     without a final backup; delete_data sets the latter separately.
     """
 
-    buckets: PartInput
+    buckets: Part[Sequence[BucketPlan]]
     kms_key_arn: Input[str]
-    tags: Mapping[str, str]
+    tags: Mapping[str, Input[str]]
     teardown: NotRequired[bool]
     delete_data: NotRequired[bool]
-    lustre: NotRequired[PartInput | None]
+    lustre: NotRequired[Part[LustrePlan | None] | None]
     vpc_id: NotRequired[Input[str]]
     subnet_ids: NotRequired[Sequence[Input[str]]]
     fabric_group_id: NotRequired[Input[str] | None]
@@ -40,6 +41,7 @@ class AwsStorage(pulumi.ComponentResource):
     lustre: Lustre | None
 
     def __init__(self, name: str, args: AwsStorageArgs, opts: ResourceOptions | None = None):
+        check_args(AwsStorageArgs, args)
         super().__init__("rackwright:index:AwsStorage", name, None, opts)
         child = ChildContext(self, name, args["tags"])
         plans = part(tuple[BucketPlan, ...], args["buckets"])

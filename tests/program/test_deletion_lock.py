@@ -1,0 +1,56 @@
+"""A refused destroy takes seconds: how many paths the engine follows from the lock, and from any other resource."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+from rackwright_pulumi.direct import direct_dependencies
+from rackwright_pulumi.program.deletion_lock import HOW_TO_DESTROY
+from rackwright_pulumi.testing import Graph, record
+
+from tests.components.waits import all_before, calls_of_a_failed_delete
+
+ROOT = Path(__file__).parents[2]
+STACKS = sorted(path.stem for path in (ROOT / "stacks").glob("*.yaml") if not path.name.startswith("Pulumi."))
+LOCK_CALLS = 1_500_000
+"""At 1.9 us a call (pulumi 3.272: 5.1e7 calls took 95 s) the engine needs 3 s, of 10 s for the whole refusal."""
+CALLS = 250_000
+"""Half a second for any other delete that fails."""
+
+
+@pytest.fixture(scope="module", params=STACKS)
+def graph(request) -> Graph:
+    config = {"rackwright:simulated": "true", "rackwright:today": "2026-11-21"}
+    return record(lambda: runpy.run_path(str(ROOT / "__main__.py")) and None, stack=request.param, config=config)
+
+
+def lock_of(graph: Graph) -> str:
+    (lock,) = graph.by_type("rackwright:index:DeletionLock")
+    return lock.urn
+
+
+def test_the_engine_follows_few_paths_from_a_resource_whose_delete_fails(graph):
+    lock = lock_of(graph)
+    calls = {urn: calls_of_a_failed_delete(graph, urn, LOCK_CALLS if urn == lock else CALLS) for urn in graph.nodes}
+    assert calls[lock] <= LOCK_CALLS
+    assert not [graph.nodes[urn].label for urn, number in calls.items() if urn != lock and number > CALLS]
+
+
+def test_a_destroy_deletes_the_lock_before_every_other_resource(graph):
+    lock = lock_of(graph)
+    assert {node.urn for node in graph.nodes.values() if node.custom and node.provider} <= all_before(graph, lock)
+
+
+def test_the_refusal_says_how_to_destroy_the_stack(graph):
+    """The engine's message has the name of the resource, and otherwise suggests `pulumi state unprotect` alone."""
+    lock = graph.nodes[lock_of(graph)]
+    assert lock.protect
+    assert lock.name.endswith(f"-lock ({HOW_TO_DESTROY})")
+    assert "rackwright:teardown true" in HOW_TO_DESTROY
+    assert lock.options["aliases"] == [lock.name.removesuffix(f" ({HOW_TO_DESTROY})")]
+
+
+def test_direct_dependencies_leave_out_what_another_one_waits_for():
+    before = {"b": ["a"], "c": ["b"]}
+    assert direct_dependencies(["a", "b", "c", "c", "d"], before) == ["c", "d"]
+    assert direct_dependencies(["a", "b"], {}) == ["a", "b"]
