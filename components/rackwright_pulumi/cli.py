@@ -70,7 +70,9 @@ def policy(
     """Print the IAM policies that `pulumi up` needs on AWS. Each is within the size limit of a managed policy."""
     session = Session.of(spec, True, today)
     place = _on_aws(session).place
-    found = recorded(session, session.path.stem)
+    from rackwright_pulumi.testing.placeholders import WILDCARD
+
+    found = recorded(session, session.path.stem, placeholder=WILDCARD)
     from rackwright_pulumi.deployer import policies
 
     emit(policies(found, account=place.account or "*", region=place.region, preview=preview))
@@ -118,18 +120,20 @@ def graph_of(session: Session, stack: str = "") -> dict[str, Any]:
     return recorded(session, stack).as_json() | {"stack": stack, "planned_on": session.today.isoformat()}
 
 
-def recorded(session: Session, stack: str) -> "Graph":
-    """The graph of a spec. Raises like graph_of."""
+def recorded(session: Session, stack: str, placeholder: str = "") -> "Graph":
+    """The graph of a spec. placeholder: the name in values that other stacks export; default: the output and its stack. Raises like graph_of."""
     stack_plan = session.stack()
     try:
         from rackwright_pulumi.program.build import declare
         from rackwright_pulumi.testing import record
+        from rackwright_pulumi.testing.placeholders import placeholder_outputs
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
     secrets: dict[str, Any] = dict.fromkeys(session.spec.secrets, "(secret)")
     with working("declaring resources", session.as_json):
         try:
-            return record(lambda: declare(stack_plan, secrets=secrets) and None, stack=stack)
+            outputs = placeholder_outputs(stack_plan, placeholder)
+            return record(lambda: declare(stack_plan, secrets=secrets) and None, stack=stack, stack_outputs=outputs)
         except ModuleNotFoundError as missing:
             raise _not_installed(missing) from None
 
