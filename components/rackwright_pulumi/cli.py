@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from rackwright_pulumi.resource_graph import Graph
 
-GRAPH_KEYS = {"type", "name", "urn", "inputs", "protect"}
-"""Required keys of each resource in a graph file."""
-
+DEFAULT_PROJECT = "rackwright"
+"""Name of the Pulumi project in URNs, as in Pulumi.yaml of this repository and of new projects."""
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application, once."""
@@ -43,8 +42,8 @@ def graph(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
 
 
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="A spec, or a graph written by `rackwright graph --json`.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The changed spec or graph.")],
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="A spec, a graph of `rackwright graph --json`, or a state of `pulumi stack export`.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The changed spec, graph or state.")],
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
@@ -52,7 +51,7 @@ def diff(
     from rackwright_pulumi.testing.diff import compare
 
     before = _read(old, as_json, today)
-    after = _read(new, as_json, today, before.get("stack", ""))
+    after = _read(new, as_json, today, before.get("stack", ""), before.get("project", ""))
     changes = [change.as_json() for change in compare(before, after)]
     if as_json:
         emit(changes)
@@ -111,17 +110,20 @@ def _on_aws(session: Session) -> "StackPlan":
     return plan
 
 
-def graph_of(session: Session, stack: str = "") -> dict[str, Any]:
-    """The graph of a spec as plain JSON. stack: the stack name, which resource ids contain; default: the name of the file.
+def graph_of(session: Session, stack: str = "", project: str = "") -> dict[str, Any]:
+    """The graph of a spec as plain JSON. stack, project: names in its URNs; default: the name of the file, and rackwright.
 
     Raises UserError, and typer.Exit(1) if no candidate meets the goals.
     """
     stack = stack or session.path.stem
-    return recorded(session, stack).as_json() | {"stack": stack, "planned_on": session.today.isoformat()}
+    return recorded(session, stack, project).as_json() | {"stack": stack, "planned_on": session.today.isoformat()}
 
 
-def recorded(session: Session, stack: str, placeholder: str = "") -> "Graph":
-    """The graph of a spec. placeholder: the name in values that other stacks export; default: the output and its stack. Raises like graph_of."""
+def recorded(session: Session, stack: str, project: str = "", placeholder: str = "") -> "Graph":
+    """The graph of a spec. placeholder: the name in values that other stacks export; default: the output and its stack.
+
+    Raises like graph_of.
+    """
     stack_plan = session.stack()
     try:
         from rackwright_pulumi.program.build import declare
@@ -133,7 +135,8 @@ def recorded(session: Session, stack: str, placeholder: str = "") -> "Graph":
     with working("declaring resources", session.as_json):
         try:
             outputs = placeholder_outputs(stack_plan, placeholder)
-            return record(lambda: declare(stack_plan, secrets=secrets) and None, stack=stack, stack_outputs=outputs)
+            project = project or DEFAULT_PROJECT
+            return record(lambda: declare(stack_plan, secrets=secrets) and None, project=project, stack=stack, stack_outputs=outputs)
         except ModuleNotFoundError as missing:
             raise _not_installed(missing) from None
 
@@ -144,16 +147,26 @@ def _not_installed(missing: ModuleNotFoundError) -> UserError:
     return UserError([Problem("U-extra", f"this command needs {missing.name}", fix=f'pip install "rackwright[{extra}]"')])
 
 
-def _read(path: Path, as_json: bool, today: datetime | None, stack: str = "") -> dict[str, Any]:
-    """A graph from a file, or of a spec. stack: the stack name of a spec, so that two files are compared as versions of one stack."""
+def _read(path: Path, as_json: bool, today: datetime | None, stack: str = "", project: str = "") -> dict[str, Any]:
+    """A graph from a file, or of a spec. stack, project: those of a spec, so that two files are compared as versions of one stack."""
     if path.suffix != ".json":
-        return graph_of(Session.of(path, as_json, today), stack)
+        return graph_of(Session.of(path, as_json, today), stack, project)
+    from pydantic import ValidationError
+
+    from rackwright_pulumi.graph_file import GraphFile, StackExport
+    from rackwright_pulumi.stack_export import graph_of_export
+
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else f"not JSON: {error}"
         raise UserError([Problem("G-file", f"cannot be read: {why}", fix="name a spec or a graph")], str(path)) from None
-    resources = found.get("resources") if isinstance(found, dict) else None
-    if not isinstance(resources, list) or not all(isinstance(node, dict) and node.keys() >= GRAPH_KEYS for node in resources):
-        raise UserError([Problem("G-file", "not a graph", fix="write one with `rackwright graph SPEC --json`")], str(path))
-    return found
+    try:
+        if isinstance(found, dict) and "deployment" in found:
+            return graph_of_export(StackExport.model_validate(found))
+        return GraphFile.model_validate(found).model_dump()
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the document"
+        fix = "write one with `rackwright graph SPEC --json` or `pulumi stack export`"
+        raise UserError([Problem("G-file", f"not a graph: {where}: {first['msg']}", fix=fix)], str(path)) from None

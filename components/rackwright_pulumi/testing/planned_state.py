@@ -14,6 +14,8 @@ from rackwright_pulumi.simulator.provider.values import UNKNOWN, decode_provider
 from rackwright_pulumi.simulator.schema import facts as catalog
 
 PROVIDER = "pulumi:providers:"
+PLACE_INPUTS = {"region": str, "zone": str, "project": str, "allowedAccountIds": list}
+"""Provider inputs that ids and ARNs depend on, with their types: a graph file may have others."""
 MIN_LENGTH = 8
 """Shorter outputs, such as "ACTIVE" or "1", are not recognised inside of other texts."""
 Node = Mapping[str, Any]
@@ -37,7 +39,8 @@ class Resources:
     def context(self, node: Node) -> Context:
         """Account and place of a resource, from its provider."""
         provider = self.provider(node)
-        return Context().for_provider(decode_provider_inputs(provider["inputs"])) if provider else Context()
+        inputs = decode_provider_inputs(provider["inputs"]) if provider else {}
+        return Context().for_provider({key: value for key, value in inputs.items() if isinstance(value, PLACE_INPUTS.get(key, ()))})
 
     def state(self, node: Node) -> Values:
         """Inputs, outputs and id of a resource: those of a deployed stack, else of the simulated cloud."""
@@ -45,7 +48,10 @@ class Resources:
             return dict(node["state"])
         if catalog.find(node["type"]) is None and not catalog.custom(node["type"]):
             return dict(node["inputs"])
-        id_, outputs = computed(node["type"], node["name"], node["urn"], node["inputs"], self.context(node))
+        try:
+            id_, outputs = computed(node["type"], node["name"], node["urn"], node["inputs"], self.context(node))
+        except (TypeError, ValueError, AttributeError, LookupError):  # inputs of a file that no provider accepts
+            return dict(node["inputs"])
         return with_cloud_fields(node["inputs"], outputs) | {"id": id_}
 
 
