@@ -25,7 +25,7 @@ DEFAULT_PROJECT = "rackwright"
 def register(app: typer.Typer) -> None:
     """Add the commands to the application, once."""
     known = {command.callback for command in app.registered_commands}
-    for command in (graph, diff, policy, lookup):
+    for command in (graph, diff, policy, lookup, doctor):
         if command not in known:
             app.command()(command)
 
@@ -101,6 +101,41 @@ def lookup(
     else:
         for line in command.as_lines(found):
             console().print(line, highlight=False, markup=False)
+
+
+def doctor(
+    spec: SpecPath,
+    state: Annotated[Path, typer.Argument(metavar="STATE", help="The state of the stack, written by `pulumi stack export --file STATE`.")],
+    simulated: Annotated[
+        Path | None, typer.Option("--simulated", help="File of the simulated cloud.", show_default="the AWS account")
+    ] = None,
+    profile: Annotated[str | None, typer.Option(help="Profile of the AWS configuration.", show_default="from the environment")] = None,
+    imports: Annotated[Path | None, typer.Option("--imports", help="Also write the file for `pulumi import --file`.")] = None,
+    as_json: AsJson = False,
+    today: Today = None,
+) -> None:
+    """List resources that the cloud has and the state lacks, with the command that imports each. Read only."""
+    session = Session.of(spec, as_json, today)
+    plan = session.stack() if simulated else _on_aws(session)
+    from rackwright_pulumi.doctor import account_inventory, command, diagnose, simulated_inventory
+    from rackwright_pulumi.lookup import Account
+
+    deployed = _read(state, as_json, today)
+    declared = graph_of(session, deployed.get("stack", ""), deployed.get("project", ""))
+    stack = dict(plan.tags).get("rackwright-stack", plan.name)
+    with working("listing resources", as_json):
+        if simulated:
+            inventory = simulated_inventory(command.existing(simulated))
+        else:
+            inventory = command.answered(lambda: account_inventory(Account.of(plan.place.region, profile), stack))
+    found = diagnose(declared, deployed, inventory, stack)
+    if imports:
+        command.write_imports(imports, found)
+    if as_json:
+        emit(found.as_json())
+        return
+    for line in command.as_lines(found):
+        console().print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _on_aws(session: Session) -> "StackPlan":

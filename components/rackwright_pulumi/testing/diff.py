@@ -5,14 +5,13 @@ Resources are compared in the order of an update. Outputs of a new or replaced r
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from rackwright_pulumi.simulator.provider.preview import preview_state
 from rackwright_pulumi.simulator.provider.values import UNKNOWN, decode_provider_inputs
 from rackwright_pulumi.simulator.schema.difference import Differences, differences
 from rackwright_pulumi.simulator.schema.provider_difference import location_changes, provider_differences
-from rackwright_pulumi.testing.planned_state import PROVIDER, Node, Planned, Resources, planned_inputs
+from rackwright_pulumi.testing.planned_state import PROVIDER, Node, Planned, Resources, in_order, planned_inputs
 
 ORDER = ("replace", "delete", "create", "update")
 
@@ -50,7 +49,7 @@ class _Update:
 
     def changes(self) -> Iterator[GraphChange]:
         known = set()
-        for urn in _in_order(self.new.nodes):
+        for urn in in_order(self.new.nodes):
             node = self.new.nodes[urn]
             before = self._before(node)
             known.add(before["urn"] if before else "")
@@ -113,19 +112,6 @@ class _Update:
         deletes_first = found.delete_before_replace or node.get("options", {}).get("deleteBeforeReplace")
         if deletes_first or self._forced_by_deletion(before):
             self.deleted_first |= {node["urn"], before["urn"]}
-
-
-def _in_order(nodes: Mapping[str, Node]) -> Iterator[str]:
-    """URNs after those of their parents, providers and dependencies."""
-    sorter: TopologicalSorter[str] = TopologicalSorter()
-    for urn, node in nodes.items():
-        read = {dependency for urns in node.get("propertyDependencies", {}).values() for dependency in urns}
-        needed = {node.get("parent", ""), node.get("provider", "").rpartition("::")[0], *node.get("dependsOn", ()), *read}
-        sorter.add(urn, *sorted((needed - {urn}) & nodes.keys()))
-    try:
-        yield from list(sorter.static_order())
-    except CycleError:  # only in a file that no engine wrote
-        yield from sorted(nodes)
 
 
 def _is_below(path: str, patterns: Sequence[str]) -> bool:

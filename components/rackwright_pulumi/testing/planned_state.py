@@ -5,6 +5,7 @@ import binascii
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from rackwright_pulumi.resource_graph import SECRET_TEXT
@@ -86,6 +87,19 @@ class Planned:
             return False
         region = self.context.region
         return not (region and text.startswith(region) and len(text) <= len(region) + 2)
+
+
+def in_order(nodes: Mapping[str, Node]) -> Iterator[str]:
+    """URNs after those of their parents, providers and dependencies."""
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for urn, node in nodes.items():
+        read = {dependency for urns in node.get("propertyDependencies", {}).values() for dependency in urns}
+        needed = {node.get("parent", ""), node.get("provider", "").rpartition("::")[0], *node.get("dependsOn", ()), *read}
+        sorter.add(urn, *sorted((needed - {urn}) & nodes.keys()))
+    try:
+        yield from list(sorter.static_order())
+    except CycleError:  # only in a file that no engine wrote
+        yield from sorted(nodes)
 
 
 def planned_inputs(node: Node, planned: Mapping[str, Planned]) -> Values:
