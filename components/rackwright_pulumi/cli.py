@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 DEFAULT_PROJECT = "rackwright"
 """Name of the Pulumi project in URNs, as in Pulumi.yaml of this repository and of new projects."""
 
+
 def register(app: typer.Typer) -> None:
     """Add the commands to the application, once."""
     known = {command.callback for command in app.registered_commands}
@@ -42,7 +43,9 @@ def graph(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
 
 
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="A spec, a graph of `rackwright graph --json`, or a state of `pulumi stack export`.")],
+    old: Annotated[
+        Path, typer.Argument(metavar="OLD", help="A spec, a graph of `rackwright graph --json`, or a state of `pulumi stack export`.")
+    ],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The changed spec, graph or state.")],
     as_json: AsJson = False,
     today: Today = None,

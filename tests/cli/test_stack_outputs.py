@@ -10,7 +10,9 @@ GUEST = ROOT / "tests/cases/stack_outputs/guest.yaml"
 
 
 def box(account: str) -> str:
-    text = GUEST.read_text().replace("blueprint: {kind: training-cluster, cluster: {stack: organization/shared/prod", "blueprint: {kind: box}  # ")
+    text = GUEST.read_text().replace(
+        "blueprint: {kind: training-cluster, cluster: {stack: organization/shared/prod", "blueprint: {kind: box}  # "
+    )
     text = text.replace("nodes: {stack: organization/iam/prod, output: nodes}, ", "")
     return text if account else text.replace('      account: "123456789012"\n', "")
 

@@ -4,8 +4,8 @@ import pytest
 from rackwright_pulumi.doctor import diagnose, simulated_inventory
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.simulator import SimulatedCloud
-from rackwright_pulumi.simulator.computed.names import physical_name
 from rackwright_pulumi.simulator.computed import Context, ResourceRequest
+from rackwright_pulumi.simulator.computed.names import NAMES, physical_name
 from rackwright_pulumi.simulator.store import Record
 from rackwright_pulumi.testing import record
 
@@ -31,8 +31,6 @@ def graph():
 def physical(node) -> dict:
     """The name that the provider fills in."""
     request = ResourceRequest(node.type, node.name, node.urn, node.inputs, Context(region="us-east-1"))
-    from rackwright_pulumi.simulator.computed.names import NAMES
-
     rule = NAMES.get(node.type)
     return {rule.property: physical_name(request)} if rule and rule.property and rule.property not in node.inputs else {}
 

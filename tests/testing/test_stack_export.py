@@ -62,6 +62,9 @@ EXPORT = {
     },
 }
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
 DEPLOYED = graph_of_export(StackExport.model_validate(EXPORT))
 
 
@@ -111,7 +114,9 @@ def test_another_document_is_not_an_export(tmp_path, damage):
         _read(path, True, None)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+@given(
+    st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+)
 def test_ill_typed_inputs_end_without_a_traceback(value):
     graph = declared()
     damaged = {"resources": [node | {"inputs": dict.fromkeys(node["inputs"], value)} for node in graph["resources"]]}
@@ -120,7 +125,8 @@ def test_ill_typed_inputs_end_without_a_traceback(value):
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("inputs", 1), ("urn", "x"), ("options", {"aliases": 3}), ("propertyDependencies", {"a": "b"}), ("protect", "maybe")]
+    ("field", "value"),
+    [("inputs", 1), ("urn", "x"), ("options", {"aliases": 3}), ("propertyDependencies", {"a": "b"}), ("protect", "maybe")],
 )
 def test_ill_typed_graphs_are_refused_with_the_field(tmp_path, field, value):
     graph = declared()

@@ -125,7 +125,7 @@ def _has_name(node: Node, inputs: Values, found: CloudResource) -> bool:
     return all(inputs.get(key) == found.values.get(key) and not holds_unknown(inputs.get(key)) for key in unique)
 
 
-def _object_name(values: Values) -> tuple[str, str | None]:
+def _object_name(values: Mapping[str, Any]) -> tuple[str, str | None]:
     meta = values.get("metadata") or values
     return meta.get("namespace") or "default", meta.get("name")
 

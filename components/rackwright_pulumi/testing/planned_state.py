@@ -1,4 +1,4 @@
-"""Resources of a graph file with their outputs, before and during an update. An update changes outputs, and so the inputs of their readers."""
+"""Resources of a graph file with their outputs, before and during an update, and the inputs that read changed outputs."""
 
 import base64
 import binascii
@@ -19,6 +19,8 @@ PLACE_INPUTS = {"region": str, "zone": str, "project": str, "allowedAccountIds":
 """Provider inputs that ids and ARNs depend on, with their types: a graph file may have others."""
 MIN_LENGTH = 8
 """Shorter outputs, such as "ACTIVE" or "1", are not recognised inside of other texts."""
+TAGS = frozenset({"tags", "tagsAll", "labels", "pulumiLabels", "effectiveLabels"})
+"""Outputs that no resource reads, with texts that are parts of names."""
 Node = Mapping[str, Any]
 Values = dict[str, Any]
 
@@ -76,6 +78,7 @@ class Planned:
         found = {
             str(text): str(now)
             for key, value in self.recorded.items()
+            if key not in TAGS
             for text, now in _changed_leaves(value, self.state.get(key, UNKNOWN))
             if key in changed or self._is_specific(text)
         }
