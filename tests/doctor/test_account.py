@@ -70,5 +70,5 @@ def test_lost_resources_have_the_ids_that_an_import_takes(account, graph, interr
 
 
 def test_an_account_that_does_not_answer_is_an_error(nobody):  # noqa: F811
-    with pytest.raises(UserError, match="K-10.*no AWS credentials found"):
+    with pytest.raises(UserError, match=r"K-10.*no AWS credentials found"):
         command.answered(lambda: account_inventory(nobody, STACK))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rackwright_pulumi.doctor.inventory import STACK_TAG, CloudResource, import_id
+from rackwright_pulumi.doctor.inventory import STACK_TAG, CloudResource
 from rackwright_pulumi.simulator.computed.names import NAMES
 from rackwright_pulumi.simulator.provider.preview import preview_state
 from rackwright_pulumi.simulator.provider.values import UNKNOWN, holds_unknown
@@ -82,7 +82,7 @@ def diagnose(declared: Mapping[str, Any], deployed: Mapping[str, Any], inventory
             found, found_by = match
             left.remove(found)
             values = {**values, **inputs, **found.values, "id": found.id}
-            lost.append(_lost(node, import_id(found, values), found_by))
+            lost.append(_lost(node, found.import_id or found.id, found_by))
         planned[urn] = Planned(node["type"], program.state(node), values, program.context(node))
     return Diagnosis(tuple(lost), tuple(each for each in left if each.tags.get(STACK_TAG) == stack_tag))
 

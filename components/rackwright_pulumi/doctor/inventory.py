@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rackwright_pulumi.lookup.account import Account
-from rackwright_pulumi.simulator.provider.values import holds_unknown, unwrap_secrets
+from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.store import Store
 
 STACK_TAG = "rackwright-stack"
@@ -25,21 +25,13 @@ ALIAS = "aws:kms/alias:Alias"
 
 @dataclass(frozen=True)
 class CloudResource:
-    """One resource. values: what is known of its inputs and outputs, by wire name. has_import_id: `id` is what `pulumi import` takes."""
+    """One resource. values: what is known of its inputs and outputs, by wire name. import_id: what `pulumi import` takes, if not `id`."""
 
     type: str
     id: str
     values: Mapping[str, Any] = field(default_factory=dict, hash=False)
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
-    has_import_id: bool = True
-
-
-def import_id(found: CloudResource, values: Mapping[str, Any]) -> str:
-    """The ID that `pulumi import` takes; for some types it is composed of inputs."""
-    template = None if found.has_import_id else _import_ids().get(found.type)
-    if template is None or any(holds_unknown(values.get(key, "")) for key in re.findall(r"{(\w+)}", template)):
-        return found.id
-    return template.format_map({**values, "id": found.id})
+    import_id: str = ""
 
 
 def simulated_inventory(path: Path) -> list[CloudResource]:
@@ -66,15 +58,18 @@ def account_inventory(account: Account, stack: str) -> list[CloudResource]:
 
 
 def _of_arn(arn: str, tags: list[dict[str, str]]) -> CloudResource | None:
-    """A tagged resource; None for a type that no component creates."""
-    service, resource = arn.split(":", 5)[2], arn.split(":", 5)[5]
+    """A tagged resource; None for a type that no component creates.
+
+    Formats of ARNs: AWS Service Authorization Reference; of IDs: the section Import of each type in the Pulumi Registry.
+    """
+    _, partition, service, _, _, resource = arn.split(":", 5)
     for row in _rows("arns"):
         match = re.fullmatch(row["resource"], resource) if row["service"] == service else None
         if match:
-            id_ = row["id"].format(arn=arn, **match.groupdict()) if row["id"] else match["name"]
+            parts = {"arn": arn, "partition": partition, **match.groupdict()}
+            id_ = row["id"].format(**parts) or match["name"]
             given = {tag["Key"]: tag["Value"] for tag in tags}
-            values = {"id": id_, "arn": arn, "name": match["name"]}
-            return CloudResource(row["type"], id_, values, given, has_import_id=row["type"] not in _import_ids())
+            return CloudResource(row["type"], id_, {"id": id_, "arn": arn, "name": match["name"]}, given, row["import_id"].format(**parts))
     return None
 
 
@@ -113,11 +108,6 @@ def _role_policies(account: Account, role: str) -> Iterator[CloudResource]:
         yield CloudResource(ROLE_POLICY, f"{role}:{name}", {"role": role, "name": name})
     for arn in attached:
         yield CloudResource(ATTACHMENT, f"{role}/{arn}", {"role": role, "policyArn": arn})
-
-
-@functools.cache
-def _import_ids() -> dict[str, str]:
-    return {row["type"]: row["id"] for row in _rows("import_ids")}
 
 
 @functools.cache

@@ -119,7 +119,7 @@ def _changed_leaves(recorded: Any, state: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(recorded, list):
         for index, value in enumerate(recorded):
             yield from _changed_leaves(value, state[index] if isinstance(state, list) and index < len(state) else UNKNOWN)
-    elif recorded != state and recorded not in (None, "") and not isinstance(recorded, bool):
+    elif state not in (recorded, SECRET_TEXT) and recorded not in (None, "") and not isinstance(recorded, bool):
         yield recorded, state if isinstance(state, (str, int, float)) else UNKNOWN
 
 
