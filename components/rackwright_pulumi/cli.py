@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
     from rackwright_pulumi.resource_graph import Graph
 
+DEFAULT_PROJECT = "rackwright"
+"""Name of the Pulumi project in URNs, as in Pulumi.yaml of this repository and of new projects."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application, once."""
     known = {command.callback for command in app.registered_commands}
-    for command in (graph, diff, policy, lookup):
+    for command in (graph, diff, policy, lookup, doctor):
         if command not in known:
             app.command()(command)
 
@@ -49,8 +52,10 @@ def graph(
 
 
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="A spec, or a graph written by `rackwright graph --json`.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The changed spec or graph.")],
+    old: Annotated[
+        Path, typer.Argument(metavar="OLD", help="A spec, a graph of `rackwright graph --json`, or a state of `pulumi stack export`.")
+    ],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The changed spec, graph or state.")],
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
@@ -58,7 +63,7 @@ def diff(
     from rackwright_pulumi.testing.diff import compare
 
     before = _read(old, as_json, today)
-    after = _read(new, as_json, today, before.get("stack", ""))
+    after = _read(new, as_json, today, before.get("stack", ""), before.get("project", ""))
     changes = [change.as_json() for change in compare(before, after)]
     if as_json:
         emit(changes)
@@ -78,7 +83,9 @@ def policy(
     del as_json  # always JSON
     session = Session.of(spec, True, today)
     place = _on_aws(session).place
-    found = recorded(session, session.path.stem)
+    from rackwright_pulumi.testing.placeholders import WILDCARD
+
+    found = recorded(session, session.path.stem, placeholder=WILDCARD)
     from rackwright_pulumi.deployer import policies
 
     emit(policies(found, account=place.account or "*", region=place.region, preview=preview))
@@ -118,6 +125,41 @@ def lookup(
         raise typer.Exit(NOT_FEASIBLE)
 
 
+def doctor(
+    spec: SpecPath,
+    state: Annotated[Path, typer.Argument(metavar="STATE", help="The state of the stack, written by `pulumi stack export --file STATE`.")],
+    simulated: Annotated[
+        Path | None, typer.Option("--simulated", help="File of the simulated cloud.", show_default="the AWS account")
+    ] = None,
+    profile: Annotated[str | None, typer.Option(help="Profile of the AWS configuration.", show_default="from the environment")] = None,
+    imports: Annotated[Path | None, typer.Option("--imports", help="Also write the file for `pulumi import --file`.")] = None,
+    as_json: AsJson = False,
+    today: Today = None,
+) -> None:
+    """List resources that the cloud has and the state lacks, with the command that imports each. Read only."""
+    session = Session.of(spec, as_json, today)
+    plan = session.stack() if simulated else _on_aws(session)
+    from rackwright_pulumi.doctor import account_inventory, command, diagnose, simulated_inventory
+    from rackwright_pulumi.lookup import Account
+
+    deployed = _read(state, as_json, today)
+    declared = graph_of(session, deployed.get("stack", ""), deployed.get("project", ""))
+    stack = dict(plan.tags).get("rackwright-stack", plan.name)
+    with working("listing resources", as_json):
+        if simulated:
+            inventory = simulated_inventory(command.existing(simulated))
+        else:
+            inventory = command.answered(lambda: account_inventory(Account.of(plan.place.region, profile), stack))
+    found = diagnose(declared, deployed, inventory, stack)
+    if imports:
+        command.write_imports(imports, found)
+    if as_json:
+        emit(found.as_json())
+        return
+    for line in command.as_lines(found):
+        console().print(line, highlight=False, markup=False, soft_wrap=True)
+
+
 def _on_aws(session: Session) -> "StackPlan":
     plan = session.stack()
     if not supports(plan.place.cloud, "lookup"):
@@ -125,27 +167,33 @@ def _on_aws(session: Session) -> "StackPlan":
     return plan
 
 
-def graph_of(session: Session, stack: str = "") -> dict[str, Any]:
-    """The graph of a spec as plain JSON. stack: the stack name, which resource ids contain; default: the name of the file.
+def graph_of(session: Session, stack: str = "", project: str = "") -> dict[str, Any]:
+    """The graph of a spec as plain JSON. stack, project: names in its URNs; default: the name of the file, and rackwright.
 
     Raises UserError, and typer.Exit(1) if no candidate meets the goals.
     """
     stack = stack or session.path.stem
-    return recorded(session, stack).as_json() | {"stack": stack, "planned_on": session.today.isoformat()}
+    return recorded(session, stack, project).as_json() | {"stack": stack, "planned_on": session.today.isoformat()}
 
 
-def recorded(session: Session, stack: str) -> "Graph":
-    """The graph of a spec. Raises like graph_of."""
+def recorded(session: Session, stack: str, project: str = "", placeholder: str = "") -> "Graph":
+    """The graph of a spec. placeholder: the name in values that other stacks export; default: the output and its stack.
+
+    Raises like graph_of.
+    """
     stack_plan = session.stack()
     try:
         from rackwright_pulumi.program.build import declare
         from rackwright_pulumi.testing import record
+        from rackwright_pulumi.testing.placeholders import placeholder_outputs
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
     secrets: dict[str, Any] = dict.fromkeys(session.spec.secrets, "(secret)")
     with working("declaring resources", session.as_json):
         try:
-            return record(lambda: declare(stack_plan, secrets=secrets) and None, stack=stack)
+            outputs = placeholder_outputs(stack_plan, placeholder)
+            project = project or DEFAULT_PROJECT
+            return record(lambda: declare(stack_plan, secrets=secrets) and None, project=project, stack=stack, stack_outputs=outputs)
         except ModuleNotFoundError as missing:
             raise _not_installed(missing) from None
 
@@ -156,10 +204,10 @@ def _not_installed(missing: ModuleNotFoundError) -> UserError:
     return UserError([Problem("U-extra", f"this command needs {missing.name}", fix=f'pip install "rackwright[{extra}]"')])
 
 
-def _read(path: Path, as_json: bool, today: datetime | None, stack: str = "") -> dict[str, Any]:
-    """A graph from a file, or of a spec. stack: the stack name of a spec, so that two files are compared as versions of one stack."""
+def _read(path: Path, as_json: bool, today: datetime | None, stack: str = "", project: str = "") -> dict[str, Any]:
+    """A graph from a file, or of a spec. stack, project: those of a spec, so that two files are compared as versions of one stack."""
     if path.suffix != ".json":
-        return graph_of(Session.of(path, as_json, today), stack)
-    from rackwright_pulumi.testing.graph_file import read_graph
+        return graph_of(Session.of(path, as_json, today), stack, project)
+    from rackwright_pulumi.stack_export import read_graph
 
     return read_graph(path)

@@ -45,3 +45,13 @@ def test_the_next_update_finishes_after_a_fault(run, cloud):
     assert tiny.up() == {"create": 2, "update": 1, "same": 2}
     tiny.destroy()
     assert cloud.is_empty()
+
+
+def test_provider_inputs_reach_the_cloud_through_the_engine(run):
+    program = run("provider_inputs")
+    assert program.preview()["changeSummary"] == {"create": 3}
+    program.up()
+    outputs = program.outputs()
+    assert outputs["arn"].startswith("arn:aws:kms:us-east-1:111122223333:key/")
+    assert outputs["tags"] == {"owner": "nlp", "use": "disks"}
+    assert program.up(expect_no_changes=True) == {"same": 3}

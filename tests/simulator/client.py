@@ -41,7 +41,8 @@ class Client:
         self.stub = provider_pb2_grpc.ResourceProviderStub(self.channel)
         self.stub.Handshake(pb.ProviderHandshakeRequest(engine_address="127.0.0.1:1", configure_with_urn=True))
         self.stub.Attach(plugin_pb2.PluginAttach(address="127.0.0.1:1"))
-        checked = self.stub.CheckConfig(pb.CheckRequest(urn="u", news=to_struct(config)))
+        wire = {key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()}  # as the SDKs send it
+        checked = self.stub.CheckConfig(pb.CheckRequest(urn="u", news=to_struct(wire)))
         self.stub.Configure(pb.ConfigureRequest(args=checked.inputs, acceptSecrets=True, acceptResources=True, urn="u"))
 
     def close(self):

@@ -163,6 +163,18 @@ def test_region_account_and_default_tags_come_from_the_provider(connect):
     assert made.state["tagsAll"] == {"owner": "nlp", "a": "b"}
 
 
+def test_unknown_provider_inputs_of_a_preview_have_defaults(connect):
+    unknown = dict.fromkeys(("allowedAccountIds", "defaultTags", "region"), UNKNOWN)
+    state = connect("aws", **unknown).preview(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
+    assert state["arn"] == UNKNOWN
+
+
+def test_labels_and_text_in_json_form_of_the_provider(connect):
+    labels = {"defaultLabels": {"owner": "nlp"}, "credentials": '{"type": "service_account"}'}
+    made = connect("gcp", project="team", region="us-central1", **labels).create("gcp:storage/bucket:Bucket", "b", {"location": "US"})
+    assert made.state["pulumiLabels"]["owner"] == "nlp"
+
+
 def test_unsupported_look_ups_are_errors(aws):
     zones = aws.invoke("aws:index/getAvailabilityZones:getAvailabilityZones")
     assert zones["names"][:2] == ["us-east-1a", "us-east-1b"]

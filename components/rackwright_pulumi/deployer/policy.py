@@ -18,7 +18,7 @@ READING = ("Read", "List")
 PASS_ROLE, ATTACH = "iam:PassRole", ("iam:AttachRolePolicy", "iam:DetachRolePolicy")
 BOUNDARY_ACTIONS = ("iam:CreateRole", "iam:PutRolePolicy", "iam:DeleteRolePolicy", "iam:PutRolePermissionsBoundary", *ATTACH)
 """Actions that could grant a role more than its permissions boundary."""
-ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/\S+")
+ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}|\*):role/\S+")
 SERVICE_LINKED = {
     "aws:eks/cluster:Cluster": ("eks.amazonaws.com",),
     "aws:eks/nodeGroup:NodeGroup": ("eks-nodegroup.amazonaws.com", "autoscaling.amazonaws.com"),

@@ -1,6 +1,6 @@
 """One AWS account in one region. Every method is read-only and raises NotAnswered with the reason if a call fails."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -82,6 +82,37 @@ class Account:
                 pages = self._client("service-quotas").get_paginator(call).paginate(ServiceCode=service)
                 found |= {row["QuotaCode"]: (row["QuotaName"], row["Value"]) for page in pages for row in page["Quotas"]}
         return found
+
+    def tagged(self, key: str, value: str) -> list[dict[str, Any]]:
+        """ARN and tags of every resource with a tag. IAM resources come from their own service, which the tagging service leaves out."""
+        filters = [{"Key": key, "Values": [value]}]
+        found = self._pages("resourcegroupstaggingapi", "get_resources", "ResourceTagMappingList", TagFilters=filters)
+        for role in self._pages("iam", "list_roles", "Roles"):
+            tags = self._call("iam", "list_role_tags", RoleName=role["RoleName"])["Tags"]
+            found += [{"ResourceARN": role["Arn"], "Tags": tags}] if {"Key": key, "Value": value} in tags else []
+        return list({row["ResourceARN"]: row for row in found}.values())
+
+    def route_tables(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        return self._pages("ec2", "describe_route_tables", "RouteTables", RouteTableIds=list(ids)) if ids else []
+
+    def group_rules(self, groups: Sequence[str]) -> list[dict[str, Any]]:
+        """Rules of security groups."""
+        filters = [{"Name": "group-id", "Values": list(groups)}]
+        return self._pages("ec2", "describe_security_group_rules", "SecurityGroupRules", Filters=filters) if groups else []
+
+    def role_policies(self, role: str) -> tuple[list[str], list[str]]:
+        """Names of the inline policies of a role, and ARNs of the attached ones."""
+        inline = self._pages("iam", "list_role_policies", "PolicyNames", RoleName=role)
+        attached = self._pages("iam", "list_attached_role_policies", "AttachedPolicies", RoleName=role)
+        return inline, [row["PolicyArn"] for row in attached]
+
+    def aliases(self) -> list[dict[str, Any]]:
+        """Aliases of KMS keys."""
+        return self._pages("kms", "list_aliases", "Aliases")
+
+    def _pages(self, service: str, call: str, field: str, **arguments: Any) -> list[Any]:
+        with _converted_errors():
+            return [row for page in self._client(service).get_paginator(call).paginate(**arguments) for row in page[field]]
 
     def _only(self, service: str, call: str, field: str, **arguments: Any) -> dict[str, Any]:
         found = self._call(service, call, **arguments)[field]

@@ -1,6 +1,5 @@
 """A resource monitor that records requests. The mocks API only has type, name and inputs; the request has the options too."""
 
-import json
 import threading
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -12,7 +11,8 @@ from pulumi.runtime.sync_await import _ensure_event_loop, _sync_await
 
 from rackwright_pulumi.resource_graph import STACK_TYPE, Node, Secret, from_wire, unwrap_secrets
 from rackwright_pulumi.simulator.computed import Context, computed
-from rackwright_pulumi.simulator.provider.preview import preview_state
+from rackwright_pulumi.simulator.provider.preview import preview_state, with_cloud_fields
+from rackwright_pulumi.simulator.provider.values import decode_provider_inputs
 
 Invokes = Mapping[str, dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]]]
 StackOutputs = Mapping[str, Mapping[str, Any]]
@@ -132,11 +132,11 @@ class GraphMonitor(mocks.MockMonitor):
         if self.preview:
             return "", preview_state(node.type, node.inputs)
         resource_id, outputs = computed(node.type, node.name, node.urn, unwrap_secrets(node.inputs), self._context(node))
-        return resource_id, _with_cloud_fields(node.inputs, outputs)
+        return resource_id, with_cloud_fields(node.inputs, outputs)
 
     def _context(self, node: Node) -> Context:
         provider = self.nodes.get(node.provider.rpartition("::")[0])
-        return self.context.for_provider(_provider_inputs(unwrap_secrets(provider.inputs))) if provider else self.context
+        return self.context.for_provider(decode_provider_inputs(unwrap_secrets(provider.inputs))) if provider else self.context
 
 
 def _options(request) -> dict[str, Any]:
@@ -154,21 +154,6 @@ def _options(request) -> dict[str, Any]:
     }
     found["customTimeouts"] = {key: value for key, value in found["customTimeouts"].items() if value}
     return {key: value for key, value in found.items() if value}
-
-
-def _with_cloud_fields(given: dict[str, Any], computed_: dict[str, Any]) -> dict[str, Any]:
-    """Inputs with the fields that the cloud adds to their objects at any depth (vpcConfig gets a security group)."""
-    nested = {
-        key: _with_cloud_fields(value, computed_[key])
-        for key, value in given.items()
-        if isinstance(value, dict) and isinstance(computed_.get(key), dict)
-    }
-    return {**computed_, **given, **nested}
-
-
-def _provider_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Provider inputs with lists and objects decoded from JSON text."""
-    return {key: json.loads(value) if isinstance(value, str) and value[:1] in ("[", "{") else value for key, value in inputs.items()}
 
 
 def _to_wire(value: Any) -> Any:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rackwright_pulumi.simulator.provider.values import holds_unknown
+
 Outputs = dict[str, Any]
 FindState = Callable[[str, str], Mapping[str, Any] | None]
 """Finds another resource's state by type token and id; None if it does not exist."""
@@ -32,16 +34,18 @@ class Context:
     find_state: FindState | None = None
 
     def for_provider(self, provider: Mapping[str, Any]) -> "Context":
-        """This context with the inputs of an explicit provider: region, zone, project, allowedAccountIds, defaultTags."""
-        accounts = provider.get("allowedAccountIds") or [self.account]
-        tags = (provider.get("defaultTags") or {}).get("tags") or provider.get("defaultLabels") or self.default_tags
+        """This context with the inputs of an explicit provider: region, zone, project, allowedAccountIds, defaultTags.
+
+        provider: decoded inputs (`decode_provider_inputs`). Unknown inputs keep the values of this context.
+        """
+        known = {key: value for key, value in provider.items() if value and not holds_unknown(value)}
         return replace(
             self,
-            account=accounts[0],
-            region=provider.get("region") or self.region,
-            project=provider.get("project") or self.project,
-            zone=provider.get("zone") or self.zone,
-            default_tags=tags,
+            account=known.get("allowedAccountIds", [self.account])[0],
+            region=known.get("region", self.region),
+            project=known.get("project", self.project),
+            zone=known.get("zone", self.zone),
+            default_tags=known.get("defaultTags", {}).get("tags") or known.get("defaultLabels") or self.default_tags,
         )
 
     @property

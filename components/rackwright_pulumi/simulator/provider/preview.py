@@ -34,6 +34,16 @@ def preview_state(token: str, inputs: dict[str, Any], old: dict[str, Any] | None
     return state
 
 
+def with_cloud_fields(given: dict[str, Any], computed: dict[str, Any]) -> dict[str, Any]:
+    """Inputs with the fields that the cloud adds to their objects at any depth (vpcConfig gets a security group)."""
+    nested = {
+        key: with_cloud_fields(value, computed[key])
+        for key, value in given.items()
+        if isinstance(value, dict) and isinstance(computed.get(key), dict)
+    }
+    return {**computed, **given, **nested}
+
+
 def _keep_cloud_fields(value: Any, old: Any, path: list[str]) -> Any:
     """A copy that keeps the cloud's value at the path when another part of the object is updated."""
     if isinstance(value, list):

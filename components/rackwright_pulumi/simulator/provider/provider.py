@@ -3,7 +3,6 @@
 import hashlib
 import os
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,17 +10,17 @@ import grpc
 from pulumi.runtime.proto import plugin_pb2, provider_pb2_grpc
 from pulumi.runtime.proto import provider_pb2 as pb
 
-from rackwright_pulumi.simulator.clusters import api_server
 from rackwright_pulumi.simulator.computed import Context, ResourceRequest
 from rackwright_pulumi.simulator.computed.names import NAMES, physical_name
 from rackwright_pulumi.simulator.lookups.invokes import invokes
 from rackwright_pulumi.simulator.provider.operations import Cloud, CloudError, InitializationFailed
 from rackwright_pulumi.simulator.provider.preview import preview_state
 from rackwright_pulumi.simulator.provider.protobuf import EMPTY, abort, abort_initialization, to_dict, to_struct, urn_parts
-from rackwright_pulumi.simulator.provider.values import unwrap_secrets
+from rackwright_pulumi.simulator.provider.values import decode_provider_inputs, unwrap_secrets
 from rackwright_pulumi.simulator.schema import facts as catalog
 from rackwright_pulumi.simulator.schema.check import check
-from rackwright_pulumi.simulator.schema.difference import AUTONAMED, InputChange, differences
+from rackwright_pulumi.simulator.schema.difference import AUTONAMED, differences
+from rackwright_pulumi.simulator.schema.provider_difference import location_changes, provider_differences
 from rackwright_pulumi.simulator.store import Store
 
 KINDS = {
@@ -64,13 +63,12 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def DiffConfig(self, request, context):
         old, new = unwrap_secrets(to_dict(request.old_inputs or request.olds)), unwrap_secrets(to_dict(request.news))
-        changed = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
-        replaces = [k for k in changed if k in _replacing_inputs(self.cloud, old, new)]
-        some = pb.DiffResponse.DIFF_SOME if changed else pb.DiffResponse.DIFF_NONE
-        return pb.DiffResponse(changes=some, diffs=changed, replaces=replaces)
+        found = provider_differences(self.cloud, old, new)
+        some = pb.DiffResponse.DIFF_SOME if found else pb.DiffResponse.DIFF_NONE
+        return pb.DiffResponse(changes=some, diffs=[c.path for c in found.changes], replaces=found.replaces)
 
     def Configure(self, request, context):
-        self.config = unwrap_secrets(to_dict(request.args))
+        self.config = decode_provider_inputs(to_dict(request.args))
         return pb.ConfigureResponse(
             acceptSecrets=True, supportsPreview=True, acceptResources=True, acceptOutputs=False, supports_autonaming_configuration=True
         )
@@ -134,8 +132,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Diff(self, request, context):
         token, _ = urn_parts(request.urn)
         found = differences(token, to_dict(request.old_inputs), to_dict(request.news), list(request.ignoreChanges))
-        follows = catalog.TRAITS[self.cloud]["moves_with_provider"]
-        moved = _location_changes(token, to_dict(request.olds), to_dict(request.news), self._cloud().context) if follows else ()
+        moved = location_changes(token, to_dict(request.olds), to_dict(request.news), self._cloud().context)
         found = replace(found, changes=(*found.changes, *moved))
         return pb.DiffResponse(
             changes=pb.DiffResponse.DIFF_SOME if found else pb.DiffResponse.DIFF_NONE,
@@ -203,27 +200,6 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def _cloud(self) -> Cloud:
         base = Context(account=self.store.setting("account", Context.account), project=self.store.setting("project", Context.project))
         return Cloud(self.cloud, self.store, base.for_provider(self.config), self.config, self.cancelled)
-
-
-def _replacing_inputs(cloud: str, old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
-    """Provider inputs whose change replaces the provider and all of its resources; none on Google Cloud.
-
-    Sources: pulumi-aws and pulumi-gcp provider/resources.go (ForcesProviderReplace); pulumi-kubernetes provider.go (DiffConfig).
-    """
-    if cloud == "kubernetes":
-        same_server = api_server.server_address(old.get("kubeconfig")) == api_server.server_address(new.get("kubeconfig"))
-        return ("clusterIdentifier",) if same_server or new.get("clusterIdentifier") else ("kubeconfig",)
-    return tuple(catalog.TRAITS[cloud]["replaces_provider"])
-
-
-def _location_changes(token: str, state: dict[str, Any], inputs: dict[str, Any], context: Context) -> Iterator[InputChange]:
-    """Replacements of resources that take project, region or zone from the provider, when the provider changes it."""
-    facts = catalog.find(token)
-    fixed = facts.replace if facts else frozenset()
-    for key in ("project", "region", "zone"):
-        value = getattr(context, key)
-        if key in fixed and inputs.get(key) is None and value and state.get(key) not in (None, value):
-            yield InputChange(key, "update", True)
 
 
 def _fill_object_name(request, token: str, inputs: dict[str, Any], olds: dict[str, Any]) -> None:

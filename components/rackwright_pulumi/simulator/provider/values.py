@@ -1,11 +1,15 @@
 """Values in the protocol between engine and provider: secrets in envelopes, unknown values as a marker string. Does not import grpc."""
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """Marker of an unknown value (pulumi: sdk/proto/go plugin.UnknownStringValue)."""
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 """The key that marks a special object: a secret, an asset, an archive, a reference."""
+TEXT_INPUTS = frozenset({"kubeconfig", "credentials"})
+"""Provider inputs whose text may be JSON."""
 SECRET = "1b47061264138c4ac30d75fd1eb44270"
 
 
@@ -21,6 +25,21 @@ def unwrap_secrets(value: Any) -> Any:
             return unwrap_secrets(value.get("value"))
         return {k: unwrap_secrets(v) for k, v in value.items()}
     return [unwrap_secrets(v) for v in value] if isinstance(value, list) else value
+
+
+def decode_provider_inputs(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Provider inputs without secret envelopes, with lists and objects decoded from JSON text.
+
+    SDKs send provider inputs that are not text as JSON text (pulumi_aws/provider.py: `pulumi.runtime.to_json`), and so does the engine.
+    """
+    return {key: value if key in TEXT_INPUTS else _decoded(value) for key, value in unwrap_secrets(dict(inputs)).items()}
+
+
+def _decoded(value: Any) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) and value[:1] in ("[", "{") else value
+    except ValueError:
+        return value
 
 
 def holds_secret(value: Any) -> bool:

@@ -1,0 +1,51 @@
+"""Placeholder outputs of the stacks that a plan reads, for recordings without a state backend."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from rackwright.stackplan import KeyPlan, PlacePlan, StackPlan
+from rackwright.stackplan.refs import BlueprintKind, FromStack
+
+from rackwright_pulumi.simulator.computed.arns import partition
+
+WILDCARD = "*"
+
+
+def placeholder_outputs(plan: StackPlan, name: str = "") -> dict[str, dict[str, Any]]:
+    """Outputs of other stacks by stack name, as `record` takes them: an ARN where the plan needs one, else a name.
+
+    name: used in all placeholders, such as WILDCARD for IAM policies; by default the output and its stack in angle brackets.
+    """
+    stacks: dict[str, dict[str, Any]] = {}
+    for owner, field, reference in _references(plan):
+        *parents, last = reference.output.split(".")
+        outputs = stacks.setdefault(reference.stack, {})
+        for parent in parents:
+            if not isinstance(outputs.get(parent), dict):  # one reference reads an output, another one a path in it
+                outputs[parent] = {}
+            outputs = outputs[parent]
+        outputs.setdefault(last, _placeholder(plan, owner, field, name or f"<{reference}>"))
+    return stacks
+
+
+def _references(owner: Any) -> Iterator[tuple[Any, str, FromStack]]:
+    """Every reference in a plan, with the dataclass and the field that hold it."""
+    for field in fields(owner):
+        value = getattr(owner, field.name)
+        for item in value if isinstance(value, tuple) else value.values() if isinstance(value, Mapping) else (value,):
+            if isinstance(item, FromStack):
+                yield owner, field.name, item
+            elif is_dataclass(item):
+                yield from _references(item)
+
+
+def _placeholder(plan: StackPlan, owner: Any, field: str, name: str) -> str:
+    place: PlacePlan = plan.place
+    is_profile_name = plan.kind is BlueprintKind.BOX and not isinstance(owner, KeyPlan)
+    if not field.endswith("_arn") or is_profile_name:
+        return name
+    account = place.account or WILDCARD
+    if isinstance(owner, KeyPlan):
+        return f"arn:{partition(place.region)}:kms:{place.region}:{account}:key/{name}"
+    return f"arn:{partition(place.region)}:iam::{account}:role/{name}"
