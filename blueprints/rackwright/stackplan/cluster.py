@@ -1,7 +1,7 @@
 """The cluster, its add-ons, Helm releases and objects."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rackwright.stackplan.refs import Existing
 
@@ -30,6 +30,11 @@ class ClusterPlan:
     control_role_arn: Existing = ""
     node_role_arn: Existing = ""
     """Existing roles, in place of new ones."""
+
+    @property
+    def api_scope(self) -> Literal["network", "ranges", "internet"]:
+        """Who reaches a new cluster's API: its network and networks connected to it, also `api_cidrs`, or every address."""
+        return "internet" if self.public_api else "ranges" if self.api_cidrs else "network"
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,6 @@ def _endpoints(plan: ClusterPlan, subnet_ids: Sequence[Input[str]]) -> ClusterVp
     return ClusterVpcConfigArgs(
         subnet_ids=subnet_ids,
         endpoint_private_access=True,
-        endpoint_public_access=plan.public_api or bool(plan.api_cidrs),
-        public_access_cidrs=[ANYWHERE] if plan.public_api else list(plan.api_cidrs) or None,
+        endpoint_public_access=plan.api_scope != "network",
+        public_access_cidrs={"network": None, "ranges": list(plan.api_cidrs), "internet": [ANYWHERE]}[plan.api_scope],
     )
