@@ -1,6 +1,7 @@
 """Commands that need the resource graph. pulumi is imported when one of them runs."""
 
 import json
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -71,8 +72,10 @@ def policy(
     session = Session.of(spec, True, today)
     place = _on_aws(session).place
     found = recorded(session, session.path.stem)
-    from rackwright_pulumi.deployer import policies
+    from rackwright_pulumi.deployer import administrator_warning, policies
 
+    if not preview and (warning := administrator_warning(found)):
+        print(f"warning: {warning}", file=sys.stderr)
     emit(policies(found, account=place.account or "*", region=place.region, preview=preview))
 
 
