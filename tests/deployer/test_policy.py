@@ -154,6 +154,7 @@ DESTRUCTIVE = (
     *("fsx:DeleteFileSystem", "fsx:UpdateFileSystem", "fsx:UntagResource", "fsx:DeleteDataRepositoryAssociation"),
     *("kms:ScheduleKeyDeletion", "kms:PutKeyPolicy", "kms:CreateGrant", "kms:UntagResource"),
 )
+OF_CLUSTER = {"StringEquals": {"aws:ResourceTag/aws:eks:cluster-name": ["llama-70b-sft"]}}
 OWN = {"StringEquals": {"aws:ResourceTag/rackwright-stack": ["llama-70b-sft"]}}
 
 
@@ -163,7 +164,8 @@ def test_destructive_actions_are_on_resources_with_the_stacks_tag(action):
     assert granting
     for statement in granting:
         created_by_the_call = all("security-group-rule" in arn for arn in statement["Resource"])
-        assert statement.get("Condition") == OWN or created_by_the_call
+        of_cluster = statement.get("Condition") == OF_CLUSTER and all("security-group" in arn for arn in statement["Resource"])
+        assert statement.get("Condition") == OWN or created_by_the_call or of_cluster
 
 
 def test_a_machine_is_terminated_and_its_volume_changed_with_the_stacks_tag_only():
@@ -191,6 +193,11 @@ def test_every_resource_of_a_conditional_kind_has_the_stacks_tag(name):
     for node in graph(PLANS[name]()).nodes.values():
         if node.type in owners:
             assert "rackwright-stack" in node.inputs["tags"], node.label
+
+
+def test_the_security_group_that_eks_creates_gets_the_rules_of_the_file_system():
+    conditions = [s.get("Condition") for s in statements(documents("training")) if "ec2:AuthorizeSecurityGroupIngress" in s["Action"]]
+    assert OF_CLUSTER in conditions
 
 
 def test_scaling_groups_are_those_of_the_cluster():

@@ -31,6 +31,9 @@ EC2 creates them without it."""
 GROUPS, GROUP_TAG = "autoscaling:autoScalingGroup", "eks:cluster-name"
 """EKS creates the groups of node groups with its own tags:
 https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html"""
+CLUSTER_GROUP_TAG = "aws:eks:cluster-name"
+"""Tag of the security group that EKS creates for a cluster, which gets rules for a file system:
+https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html"""
 EC2_TAGGING = "ec2:CreateTags"
 TAGGING = ("fsx:TagResource", "kms:TagResource")
 UNTAGGING = ("ec2:DeleteTags", "fsx:UntagResource", "kms:UntagResource")
@@ -46,15 +49,18 @@ class StackTag:
     def __init__(self, nodes: Sequence[Node]):
         self.types = {node.type for node in nodes}
         self.stacks = sorted({str(tags[STACK_TAG]) for node in nodes if STACK_TAG in (tags := node.inputs.get("tags") or {})})
-        self.clusters = sorted({str(name) for node in nodes if (name := node.inputs.get("clusterName")) and "nodeGroup" in node.type})
+        named = {str(name) for node in nodes if (name := node.inputs.get("clusterName"))}
+        self.clusters = sorted(named | {str(node.inputs["name"]) for node in nodes if node.type == "aws:eks/cluster:Cluster"})
 
-    def on_resource(self, kind: str) -> Statement:
-        """The condition on resources of a kind that the stack creates; empty for other kinds."""
+    def on_resource(self, kind: str) -> list[Statement]:
+        """Conditions on resources of a kind, one statement each; an empty condition for kinds that the stack does not create."""
         if kind == GROUPS and self.clusters:
-            return {"StringEquals": {f"aws:ResourceTag/{GROUP_TAG}": self.clusters}}
+            return [{"StringEquals": {f"aws:ResourceTag/{GROUP_TAG}": self.clusters}}]
         if self.stacks and self.types & set(OWNERS.get(kind, ())):
-            return {"StringEquals": {f"aws:ResourceTag/{STACK_TAG}": self.stacks}}
-        return {}
+            own = {"StringEquals": {f"aws:ResourceTag/{STACK_TAG}": self.stacks}}
+            of_cluster = {"StringEquals": {f"aws:ResourceTag/{CLUSTER_GROUP_TAG}": self.clusters}}
+            return [own, of_cluster] if kind == "ec2:security-group" and self.clusters else [own]
+        return [{}]
 
     def tags_only(self, action: str) -> bool:
         """Whether the action changes tags, so that it is allowed on resources with the tag, or while it creates them, only."""

@@ -117,9 +117,9 @@ class _Stack:
     def grants(self, action: str, names: Iterable[str]) -> Iterator[Grant]:
         """The action on each of its resource kinds, with the condition of the kind. names: all actions of the stack."""
         row = actions()[action]
-        conditions = {kind: self.tag.on_resource(kind) if kind in row.tagged else {} for kind in row.kinds}
-        for condition in {json.dumps(found): found for found in conditions.values()}.values() or [{}]:
-            kinds_of = tuple(kind for kind in row.kinds if conditions[kind] == condition)
+        conditions = {kind: self.tag.on_resource(kind) if kind in row.tagged else [{}] for kind in row.kinds}
+        for condition in {json.dumps(each): each for found in conditions.values() for each in found}.values() or [{}]:
+            kinds_of = tuple(kind for kind in row.kinds if condition in conditions[kind])
             if condition or not self.tag.tags_only(action):
                 yield action, self.arns(action, kinds_of), condition
         for kinds_of, condition in self.tag.while_creating(names, action, row.kinds):

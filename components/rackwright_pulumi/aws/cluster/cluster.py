@@ -19,14 +19,15 @@ from rackwright.stackplan import ClusterPlan
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.cluster.admins import admins
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
-from rackwright_pulumi.aws.identity.policy_documents import service_trust
+from rackwright_pulumi.aws.identity.policy_documents import account_service_trust, service_trust
 from rackwright_pulumi.aws.identity.roles import ServiceRole, service_role
 from rackwright_pulumi.aws.network.vpc import ANYWHERE
 from rackwright_pulumi.aws.tags import ChildContext
 from rackwright_pulumi.upstream import StackReferences
 
+EKS = "eks.amazonaws.com"
 CONTROL_POLICIES = ("AmazonEKSClusterPolicy",)
-LOGS = ("api", "audit", "authenticator")
+LOGS = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
 """Policies of nodes; the pod network and storage drivers have separate roles."""
 
@@ -34,11 +35,13 @@ NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnl
 class AwsClusterArgs(TypedDict):
     """cluster: ClusterPlan. subnet_ids: in 2 or more zones. admin_arns: further administrators, known only at deployment.
 
-    builder_arn: the role that the provider assumes, used to call the API.
+    builder_arn: the role that the provider assumes, used to call the API. account: the only account for which EKS uses the control plane's
+    role; default: any.
     """
 
     cluster: PartInput
     region: str
+    account: NotRequired[Input[str]]
     subnet_ids: Sequence[Input[str]]
     kms_key_arn: Input[str]
     tags: Mapping[str, str]
@@ -94,7 +97,8 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsCluster", name, None, opts)
         plan, child = part(ClusterPlan, args["cluster"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         stacks = StackReferences(self, name)
-        control = service_role(child, "control", service_trust("eks.amazonaws.com"), stacks.value(plan.control_role_arn), CONTROL_POLICIES)
+        trust = account_service_trust(EKS, args["account"]) if "account" in args else service_trust(EKS)
+        control = service_role(child, "control", trust, stacks.value(plan.control_role_arn), CONTROL_POLICIES)
         cluster = _control_plane(child, plan, args, control)
         self.admins = admins(child, cluster.name, plan.admins, args.get("admin_arns", ()))
         nodes = service_role(child, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(plan.node_role_arn), NODE_POLICIES)
