@@ -72,7 +72,7 @@ def policy(
     session = Session.of(spec, True, today)
     place = _on_aws(session).place
     found = recorded(session, session.path.stem)
-    from rackwright_pulumi.deployer import administrator_warning, policies
+    from rackwright_pulumi.deployer.policy import administrator_warning, policies
 
     if not preview and (warning := administrator_warning(found)):
         print(f"warning: {warning}", file=sys.stderr)

@@ -8,7 +8,7 @@ from rackwright.stackplan.refs import Existing
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """The control plane and the access to its API. admins: ARNs of roles with full access."""
+    """The control plane and the access to its API. admins, viewers: principals of the cloud with full access, and with read access."""
 
     name: str
     version: str
@@ -30,6 +30,10 @@ class ClusterPlan:
     control_role_arn: Existing = ""
     node_role_arn: Existing = ""
     """Existing roles, in place of new ones."""
+
+    viewers: tuple[str, ...] = ()
+    creator_is_admin: bool = False
+    """On EKS the creator is an administrator although `admins` names others; without `admins` it always is."""
 
     @property
     def api_scope(self) -> Literal["network", "ranges", "internet"]:

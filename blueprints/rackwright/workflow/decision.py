@@ -28,6 +28,7 @@ DECISION_VERSION = "decision/1"
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""
 LATER = {
+    "admins": [],
     "cidr": None,
     "group": None,
     "key": None,
@@ -38,6 +39,7 @@ LATER = {
     "roles": None,
     "safety": Safety().model_dump(mode="json"),
     "ssh_from": "nobody",
+    "viewers": [],
 }
 """Keys added after the first release, with their defaults."""
 

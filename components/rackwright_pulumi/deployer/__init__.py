@@ -5,6 +5,6 @@
 returns policy documents with all actions that the AWS provider calls for the resource types of the graph, limited to their ARNs.
 """
 
-from rackwright_pulumi.deployer.policy import MOST_CHARACTERS, Unknown, administrator_warning, policies
+from rackwright_pulumi.deployer.policy import MOST_CHARACTERS, Unknown, policies
 
-__all__ = ["MOST_CHARACTERS", "Unknown", "administrator_warning", "policies"]
+__all__ = ["MOST_CHARACTERS", "Unknown", "policies"]

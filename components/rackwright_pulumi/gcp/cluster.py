@@ -1,5 +1,6 @@
 """GKE cluster with private nodes, the API endpoint of its plan, and encrypted secrets."""
 
+import re
 from typing import Any, TypedDict
 
 import pulumi
@@ -40,6 +41,7 @@ from pulumi_gcp.container import (
     ClusterSecurityPostureConfigArgs,
     ClusterWorkloadIdentityConfigArgs,
 )
+from pulumi_gcp.projects import IAMMember
 from rackwright.stackplan import AddonPlan, ClusterPlan
 
 from rackwright_pulumi.args import PartInput, part
@@ -127,6 +129,7 @@ class GcpCluster(pulumi.ComponentResource):
         cluster = self._cluster(name, plan, args)
         self.cluster_name, self.cluster_id, self.project = cluster.name, cluster.id, cluster.project
         self.workload_pool = cluster.workload_identity_config.workload_pool
+        _access(self, name, plan, cluster.project)
         self.endpoint, authority = _address(cluster, plan)
         self.kubeconfig = Output.secret(Output.format(KUBECONFIG, cluster.name, self.endpoint, authority))
         option = GET_CREDENTIALS[plan.api_scope]
@@ -171,6 +174,17 @@ class GcpCluster(pulumi.ComponentResource):
                 custom_timeouts=CustomTimeouts(create=CREATE_WITHIN),
             ),
         )
+
+
+def _access(parent: pulumi.Resource, name: str, plan: ClusterPlan, project: Input[str]) -> None:
+    """IAM roles of administrators and viewers. They apply to every cluster of the project.
+
+    https://cloud.google.com/kubernetes-engine/docs/how-to/iam
+    """
+    for kind, role, members in (("admin", "roles/container.admin", plan.admins), ("viewer", "roles/container.viewer", plan.viewers)):
+        for member in members:
+            key = re.sub("[^a-zA-Z0-9]+", "-", member)
+            IAMMember(child(name, kind, key), project=project, role=role, member=member, opts=ResourceOptions(parent=parent))
 
 
 def _address(cluster: Cluster, plan: ClusterPlan) -> tuple[Output[str], Output[str]]:

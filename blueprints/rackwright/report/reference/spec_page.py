@@ -22,7 +22,7 @@ TYPE_NAMES = {"string": "text", "integer": "whole number", "number": "number", "
 
 def reference() -> str:
     """Markdown between the two marks."""
-    rules = sorted(SPEC_RULES.rules.values(), key=lambda rule: ("SVN".index(rule.code[0]), int(rule.code.split("-")[1])))
+    rules = sorted(SPEC_RULES.rules.values(), key=lambda rule: ("SVNR".index(rule.code[0]), int(rule.code.split("-")[1])))
     checks = ["## Checks", "", "Run on every spec, before sizing. Warnings can be silenced with `acknowledge`, errors cannot.", ""]
     checks += ["| ID | Level | Rule |", "|---|---|---|", *(f"| {rule.code} | {rule.level} | {rule.reason} |" for rule in rules), ""]
     codes = ["## Codes of the reader", "", "| Code | Meaning |", "|---|---|"]

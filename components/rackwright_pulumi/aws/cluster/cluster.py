@@ -101,6 +101,7 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
         control = service_role(child, "control", trust, stacks.value(plan.control_role_arn), CONTROL_POLICIES)
         cluster = _control_plane(child, plan, args, control)
         self.admins = admins(child, cluster.name, plan.admins, args.get("admin_arns", ()))
+        self.admins += admins(child, cluster.name, plan.viewers, (), "viewer")
         nodes = service_role(child, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(plan.node_role_arn), NODE_POLICIES)
         self.version = plan.version
         # In a preview the group's parent object is known and the group is not, so the value depends on the endpoint.
@@ -114,7 +115,9 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
 def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs, role: ServiceRole) -> Cluster:
     """Create the log group first, because EKS would create one without encryption and retention.
 
-    Without administrators in the plan, the creator becomes one. EKS decides this at creation only, so later changes are ignored.
+    The creator becomes an administrator where the plan sets it, and without administrators. EKS decides this at creation only, so later
+    changes are ignored: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessConfigRequest.html
+    The creator keeps EKS's own entry, because an explicit one conflicts with it in every existing cluster.
     """
     logs = LogGroup(
         child.name("logs"),
@@ -128,7 +131,7 @@ def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs,
         provider=ClusterEncryptionConfigProviderArgs(key_arn=args["kms_key_arn"]),
         resources=["secrets"],
     )
-    no_admins = not (plan.admins or args.get("admin_arns"))
+    creator = plan.creator_is_admin or not (plan.admins or args.get("admin_arns"))
     return Cluster(
         child.name("eks"),
         name=plan.name,
@@ -136,7 +139,7 @@ def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs,
         version=plan.version,
         bootstrap_self_managed_addons=False,
         deletion_protection=not args.get("teardown"),
-        access_config=ClusterAccessConfigArgs(authentication_mode="API", bootstrap_cluster_creator_admin_permissions=no_admins),
+        access_config=ClusterAccessConfigArgs(authentication_mode="API", bootstrap_cluster_creator_admin_permissions=creator),
         vpc_config=_endpoints(plan, args["subnet_ids"]),
         encryption_config=encryption,
         enabled_cluster_log_types=list(LOGS) if plan.audit_logs else [],
