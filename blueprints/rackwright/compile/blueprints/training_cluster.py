@@ -1,6 +1,7 @@
 """TrainingCluster on EKS with EFA: network, cluster, one pool in one zone, Lustre, operators and queues. It contains no jobs."""
 
 from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.kubernetes.aws.storage_class import default_storage_class
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
 from rackwright.compile.kubernetes.manifests import allow_basics, allow_metrics, allow_within, default_deny, run_secrets, service_account
 from rackwright.compile.network.address_plan import eks_network, existing_network
@@ -49,6 +50,7 @@ def training_plan(context: CompileContext) -> StackPlan:
         namespaces=namespaces(context, releases, "privileged" if pool.nics else "baseline"),
         releases=releases,
         manifests=(
+            default_storage_class(context.spec.name),
             *team_objects(context),
             *queues(pools, quota, context.namespace, aws_topology_levels(machine) if quota.fabric_interfaces else ()),
             *extra_queues(context.catalog, extras, context.namespace),
