@@ -3,7 +3,7 @@
 from rackwright.compile.kubernetes.manifests import obj
 from rackwright.stackplan import ManifestPlan, ref
 
-DEFAULT_CLASS = "storage.default-class"
+DEFAULT_CLASS = "default-storage-class"
 """Key of the manifest, which an existing cluster does not get."""
 
 
