@@ -94,9 +94,9 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
         namespaces=namespaces(context, releases, security),
         releases=releases,
         manifests=(
-            default_storage_class(context.spec.name),
             *(manifest for pool in karpenter_pools for manifest in karpenter_pool(pool, context.spec.name, context.tags)),
             *_serving_objects(context, network, buckets, pools, server),
+            default_storage_class(context.spec.name),
         ),
         expected_fabric=fabric_expectation(context.machine) if pools[0].nics else FabricExpectation(),
         pins=version_pins(releases, images, addons),
