@@ -12,6 +12,7 @@ from rackwright.stackplan import StackPlan
 
 TODAY = date(2026, 11, 21)
 AWS = {"cloud": "aws", "account": "123456789012", "regions": ["us-east-1"]}
+OFFICE = {"cidrs": ["203.0.113.0/24"]}
 GCP = {"cloud": "gcp", "project": "my-project", "regions": ["us-central1"]}
 
 
@@ -84,7 +85,7 @@ def training_case(nodes: int = 4, machine: str = "p5.48xlarge", place: dict | No
     return spec("llama-70b-sft", workload, place or AWS, blueprint=shape), sizing(cluster, facts, need), cluster
 
 
-def fleet_case(workload: dict | None = None, **more):
+def fleet_case(workload: dict | None = None, access=OFFICE, **more):
     chat = {
         "name": "chat",
         "kind": "serve",
@@ -100,7 +101,7 @@ def fleet_case(workload: dict | None = None, **more):
     l4 = candidate("g2-standard-12", "NVIDIA L4", 1, 3, replicas=3, max_replicas=8, price_usd_per_hour=1.000416, **more)
     fleet = fit(l4, ttft_s=0.4, tpot_s=0.04, concurrency=24)
     facts = WorkloadFacts("chat", "serve", "llama-3.1-8b", 8e9, 8e9, weights_bytes=16e9)
-    return spec("chat-serve", chat, GCP), sizing(fleet, facts), fleet
+    return spec("chat-serve", chat, GCP, blueprint={"api_access": access}), sizing(fleet, facts), fleet
 
 
 FALLBACK = [
@@ -153,7 +154,7 @@ def neuron_fleet_case(machine: str = "inf2.48xlarge", blueprint: dict | None = N
     return spec_, plan, replace(chosen_fit, candidate=replace(chosen_fit.candidate, **chosen))
 
 
-def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", machine: str = "ct6e-standard-4t", **more):
+def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", machine: str = "ct6e-standard-4t", access=OFFICE, **more):
     workload = {
         "name": "pretrain",
         "kind": "pretrain",
@@ -164,7 +165,8 @@ def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", machine: st
     chosen = {"fabric": "ici", "slices": slices, "topology": topology, "price_usd_per_hour": 10.8} | more
     pod = fit(candidate(machine, "TPU v6e (Trillium)", 4, nodes * slices, **chosen), 100)
     facts = WorkloadFacts("pretrain", "pretrain", "gemma-2-9b", 9.2e9, 9.2e9)
-    return spec("gemma-pretrain", workload, GCP, blueprint={"kind": "tpu-pod", "ttl": "21d"}), sizing(pod, facts), pod
+    shape = {"kind": "tpu-pod", "ttl": "21d", "api_access": access}
+    return spec("gemma-pretrain", workload, GCP, blueprint=shape), sizing(pod, facts), pod
 
 
 def on_machine(given: Fit, machine: str, accelerators: int = 1) -> Fit:

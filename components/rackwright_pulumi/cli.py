@@ -1,5 +1,6 @@
 """Commands that need the resource graph. pulumi is imported when one of them runs."""
 
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -86,8 +87,10 @@ def policy(
     from rackwright_pulumi.testing.placeholders import WILDCARD
 
     found = recorded(session, session.path.stem, placeholder=WILDCARD)
-    from rackwright_pulumi.deployer import policies
+    from rackwright_pulumi.deployer.policy import administrator_warning, policies
 
+    if not preview and (warning := administrator_warning(found)):
+        print(f"warning: {warning}", file=sys.stderr)
     emit(policies(found, account=place.account or "*", region=place.region, preview=preview))
 
 

@@ -1,11 +1,14 @@
 """What the deployer may do: all that its stack takes, and nothing wider than AWS lets it be said."""
 
 import json
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import pytest
 from rackwright_pulumi import record
 from rackwright_pulumi.deployer import MOST_CHARACTERS, Unknown, policies
+from rackwright_pulumi.deployer.conditions import OWNERS
 from rackwright_pulumi.deployer.tables import actions, calls, kinds
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.resource_graph import Graph, Node
@@ -94,7 +97,7 @@ def test_a_file_systems_groups_are_looked_up_by_fsx_in_the_callers_name():
 
 
 def test_only_the_stacks_policies_are_attached():
-    attach = next(s for s in statements(documents("training")) if "iam:AttachRolePolicy" in s["Action"])
+    attach = next(s for s in statements(documents("training")) if s["Action"] == ["iam:AttachRolePolicy"])
     assert "arn:aws:iam::aws:policy/AmazonEKSClusterPolicy" in attach["Condition"]["ArnEquals"]["iam:PolicyARN"]
     assert "arn:aws:iam::aws:policy/AdministratorAccess" not in attach["Condition"]["ArnEquals"]["iam:PolicyARN"]
 
@@ -102,6 +105,110 @@ def test_only_the_stacks_policies_are_attached():
 def test_the_denials_are_in_every_update_policy():
     denied = {action for s in statements(documents("box"), "Deny") for action in s["Action"]}
     assert {"iam:CreateUser", "iam:CreateAccessKey", "ec2:RunInstances"} <= denied
+
+
+BOUNDARY = f"arn:aws:iam::{ACCOUNT}:policy/boundary"
+
+
+def bounded():
+    plan = PLANS["training"]()
+    return policies(graph(replace(plan, place=replace(plan.place, boundary_arn=BOUNDARY))), account=ACCOUNT, region=REGION)
+
+
+GRANTING = ("CreateRole", "PutRolePolicy", "AttachRolePolicy", "UpdateAssumeRolePolicy", "PutRolePermissionsBoundary")
+
+
+@pytest.mark.parametrize("action", GRANTING)
+def test_with_a_boundary_roles_are_changed_within_it_and_within_the_stacks_names_only(action):
+    granting = [s for s in statements(bounded()) if f"iam:{action}" in s["Action"] and "aws-service-role" not in s["Resource"][0]]
+    assert granting
+    for statement in granting:
+        assert statement["Condition"]["StringEquals"]["iam:PermissionsBoundary"] == [BOUNDARY]
+        assert all(arn.startswith(f"arn:aws:iam::{ACCOUNT}:role/llama-70b-sft-") for arn in statement["Resource"])
+
+
+def test_the_boundary_is_neither_removed_nor_rewritten():
+    found = bounded()
+    allowed = {action for s in statements(found) for action in s["Action"]}
+    denied = {action: s for s in statements(found, "Deny") for action in s["Action"]}
+    assert "iam:DeleteRolePermissionsBoundary" not in allowed
+    assert fnmatchcase(f"arn:aws:iam::{ACCOUNT}:role/any", denied["iam:DeleteRolePermissionsBoundary"]["Resource"][0])
+    assert denied["iam:CreatePolicyVersion"]["Resource"] == [BOUNDARY]
+    assert denied["iam:CreateRole"]["Condition"] == {"StringNotEquals": {"iam:PermissionsBoundary": [BOUNDARY]}}
+
+
+def test_without_a_boundary_the_command_states_that_the_deployer_can_become_administrator(capsys):
+    from rackwright.cli.main import run
+
+    spec = Path(__file__).parents[2] / "stacks" / "llama-70b-sft.yaml"
+    assert run(["policy", str(spec), "--today", "2026-11-21"]) == 0
+    printed = capsys.readouterr()
+    assert "can become administrator" in printed.err
+    assert "permissions_boundary" in printed.err
+    assert json.loads(printed.out)
+
+
+DESTRUCTIVE = (
+    *("ec2:DeleteVpc", "ec2:DeleteSubnet", "ec2:DeleteTags", "ec2:DeleteLaunchTemplate", "ec2:DeleteNatGateway", "ec2:CreateRoute"),
+    *("ec2:RevokeSecurityGroupIngress", "ec2:AuthorizeSecurityGroupIngress", "ec2:ReleaseAddress", "ec2:DeleteVpcEndpoints"),
+    *("fsx:DeleteFileSystem", "fsx:UpdateFileSystem", "fsx:UntagResource", "fsx:DeleteDataRepositoryAssociation"),
+    *("kms:ScheduleKeyDeletion", "kms:PutKeyPolicy", "kms:CreateGrant", "kms:UntagResource"),
+)
+OF_CLUSTER = {"StringEquals": {"aws:ResourceTag/aws:eks:cluster-name": ["llama-70b-sft"]}}
+OWN = {"StringEquals": {"aws:ResourceTag/rackwright-stack": ["llama-70b-sft"]}}
+
+
+@pytest.mark.parametrize("action", DESTRUCTIVE)
+def test_destructive_actions_are_on_resources_with_the_stacks_tag(action):
+    granting = [s for s in statements(documents("training")) if action in s["Action"]]
+    assert granting
+    for statement in granting:
+        created_by_the_call = all("security-group-rule" in arn for arn in statement["Resource"])
+        of_cluster = statement.get("Condition") == OF_CLUSTER and all("security-group" in arn for arn in statement["Resource"])
+        assert statement.get("Condition") == OWN or created_by_the_call or of_cluster
+
+
+def test_a_machine_is_terminated_and_its_volume_changed_with_the_stacks_tag_only():
+    for action in ("ec2:TerminateInstances", "ec2:ModifyVolume", "ec2:DetachVolume", "ec2:DeleteVolume"):
+        conditions = [s.get("Condition") for s in statements(documents("box")) if action in s["Action"]]
+        assert conditions == [{"StringEquals": {"aws:ResourceTag/rackwright-stack": ["mistral-7b-qlora"]}}]
+
+
+def test_the_stacks_tag_is_set_by_the_call_that_creates_a_resource():
+    tagging = [s["Condition"] for s in statements(documents("training")) if "ec2:CreateTags" in s["Action"]]
+    assert OWN in tagging
+    creating = [c["StringEquals"].get("ec2:CreateAction", []) for c in tagging]
+    assert {"CreateVpc", "RunInstances"} <= set(max(creating, key=len))
+    claimed = [s for s in statements(documents("training")) if "Null" in s.get("Condition", {})]
+    assert {action for s in claimed for action in s["Action"]} == {"ec2:CreateTags", "fsx:TagResource", "kms:TagResource"}
+    assert all(s["Condition"]["Null"] == {"aws:ResourceTag/rackwright-stack": "true"} for s in claimed)
+    (group,) = [s for s in claimed if s["Action"] == ["ec2:CreateTags"]]
+    assert group["Resource"] == [f"arn:aws:ec2:{REGION}:{ACCOUNT}:security-group/*"]
+
+
+@pytest.mark.parametrize("name", AWS_PLANS)
+def test_every_resource_of_a_conditional_kind_has_the_stacks_tag(name):
+    """A condition on a tag that the stack does not set would refuse the update."""
+    owners = {token for tokens in OWNERS.values() for token in tokens}
+    for node in graph(PLANS[name]()).nodes.values():
+        if node.type in owners:
+            assert "rackwright-stack" in node.inputs["tags"], node.label
+
+
+def test_the_security_group_that_eks_creates_gets_the_rules_of_the_file_system():
+    conditions = [s.get("Condition") for s in statements(documents("training")) if "ec2:AuthorizeSecurityGroupIngress" in s["Action"]]
+    assert OF_CLUSTER in conditions
+
+
+def test_scaling_groups_are_those_of_the_cluster():
+    tagging = [s["Condition"] for s in statements(documents("fleet-managed")) if "autoscaling:CreateOrUpdateTags" in s["Action"]]
+    assert tagging == [{"StringEquals": {"aws:ResourceTag/eks:cluster-name": ["chat-eks"]}}]
+
+
+@pytest.mark.parametrize("name", AWS_PLANS)
+def test_the_documents_fit_on_one_role(name):
+    """10 managed policies per role: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html"""
+    assert len(documents(name)) <= 10
 
 
 def test_a_preview_needs_only_to_read():

@@ -45,6 +45,8 @@ AWS = CloudProfile(
     capacity_modes=("on-demand", "spot", "capacity_block", "reservation"),
     reserves_on_demand=True,
     has_reservation_groups=True,
+    # Access entries are for roles and users, not for IAM groups: https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html
+    principals=("arn:",),
     max_tags=50,
     tag_error=_tag_error,
     uri_scheme="s3",

@@ -18,6 +18,7 @@ class CloudProfile:
     is_owned: the machines belong to the user: no regions, capacity modes or prices.
 
     blueprints: kinds that this release builds, each with an entry in compile.PATHS.
+    principals: prefixes of the principals that have access to clusters.
     supports: options of the spec, and features behind them, that this release builds on this cloud.
 
     zone_separator: between a region and the letter of a zone. zone_letters: region -> its letters; other regions have a, b and c.
@@ -65,6 +66,7 @@ class CloudProfile:
     reserves_on_demand: bool = False
     has_reservation_groups: bool = False
 
+    principals: tuple[str, ...] = ()
     max_tags: int = 0
     tag_error: Callable[[str, str], str] = lambda _key, _value: ""
     uri_scheme: str = ""

@@ -26,6 +26,7 @@ GCP = CloudProfile(
         "apac": ("asia-*", "australia-*"),
     },
     capacity_modes=("on-demand", "spot", "flex-start", "calendar", "reservation"),
+    principals=("user:", "group:", "serviceAccount:", "principal:", "principalSet:"),
     max_tags=64,
     tag_error=_label_error,
     uri_scheme="gs",

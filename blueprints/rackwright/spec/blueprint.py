@@ -133,6 +133,15 @@ class Safety(Part):
     """Alert on idle machines, and stop an idle box."""
 
 
+Principal = Annotated[
+    str,
+    Field(
+        pattern=r"^(arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/\S+|(user|group|serviceAccount|principal|principalSet):\S+)$",
+        description="an IAM role or user ARN, or a Google principal such as group:ml@example.com",
+    ),
+]
+
+
 class Blueprint(Part):
     """What the stack builds; sizing decides every `auto`."""
 
@@ -146,6 +155,10 @@ class Blueprint(Part):
     """Settings of the cluster's accelerator nodes."""
     api_access: ApiAccess = "private"
     """Networks that can reach the cluster's API endpoint."""
+    admins: tuple[Principal, ...] = ()
+    """Administrators of a new cluster, beside its creator: IAM roles or users; Google principals, for all clusters of their project."""
+    viewers: tuple[Principal, ...] = ()
+    """Principals that may read the objects of a new cluster."""
     ssh_from: Annotated[
         Annotated[Literal["nobody", "anywhere"], Tag(PLAIN)] | Annotated[tuple[Text, ...], Tag("<list>")],
         Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),

@@ -180,7 +180,7 @@ class Place(Part):
     role: Arn | None = None
     """ARN of the AWS role that the provider assumes to build the stack."""
     permissions_boundary: Arn | None = None
-    """ARN of the IAM policy set as permissions boundary on every new role."""
+    """ARN of the IAM policy set as permissions boundary on every new role; without it, the deployer can become administrator."""
     roles: Roles | None = None
     """Existing AWS IAM roles to use."""
     key: IdOrOutput | None = None

@@ -1,14 +1,14 @@
 """The cluster, its add-ons, Helm releases and objects."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rackwright.stackplan.refs import Existing
 
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """The control plane and the access to its API. admins: ARNs of roles with full access."""
+    """The control plane and the access to its API. admins, viewers: principals of the cloud with full access, and with read access."""
 
     name: str
     version: str
@@ -30,6 +30,15 @@ class ClusterPlan:
     control_role_arn: Existing = ""
     node_role_arn: Existing = ""
     """Existing roles, in place of new ones."""
+
+    viewers: tuple[str, ...] = ()
+    creator_is_admin: bool = False
+    """On EKS the creator is an administrator although `admins` names others; without `admins` it always is."""
+
+    @property
+    def api_scope(self) -> Literal["network", "ranges", "internet"]:
+        """Who reaches a new cluster's API: its network and networks connected to it, also `api_cidrs`, or every address."""
+        return "internet" if self.public_api else "ranges" if self.api_cidrs else "network"
 
 
 @dataclass(frozen=True)

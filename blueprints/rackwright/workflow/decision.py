@@ -33,6 +33,7 @@ FIRST_VERSION = "decision/1"
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""
 LATER = {
+    "admins": [],
     "calibration": None,
     "cidr": None,
     "group": None,
@@ -44,6 +45,7 @@ LATER = {
     "roles": None,
     "safety": Safety().model_dump(mode="json"),
     "ssh_from": "nobody",
+    "viewers": [],
 }
 """Keys added after the first release, with their defaults."""
 

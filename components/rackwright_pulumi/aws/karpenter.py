@@ -136,7 +136,6 @@ def _event_queue(child: ChildContext) -> tuple[Queue, list[Resource]]:
         tags=child.tagged("news"),
         opts=child.opts(),
     )
-    senders = {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]}
     tls_only = {
         "Sid": "TlsOnly",
         "Effect": "Deny",
@@ -145,16 +144,19 @@ def _event_queue(child: ChildContext) -> tuple[Queue, list[Resource]]:
         "Resource": queue.arn,
         "Condition": {"Bool": {"aws:SecureTransport": "false"}},
     }
-    policy = document(allow(["sqs:SendMessage"], queue.arn, Principal=senders), tls_only)
-    queue_policy = QueuePolicy(child.name("news"), queue_url=queue.url, policy=policy, opts=child.opts())
-    ready: list[Resource] = [queue_policy]
-    for key, (source, kind) in EVENTS.items():
-        rule = EventRule(
+    rules = {
+        key: EventRule(
             child.name("on", key),
             description=f"{kind}, for Karpenter",
             event_pattern=json.dumps({"source": [source], "detail-type": [kind]}),
             tags=child.tagged("on", key),
             opts=child.opts(),
         )
-        ready.append(EventTarget(child.name("on", key), rule=rule.name, arn=queue.arn, opts=child.opts()))
-    return queue, ready
+        for key, (source, kind) in EVENTS.items()
+    }
+    # Only these rules: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html
+    sent = {"ArnEquals": {"aws:SourceArn": [rule.arn for rule in rules.values()]}}
+    send = allow(["sqs:SendMessage"], queue.arn, Principal={"Service": "events.amazonaws.com"}, Condition=sent)
+    queue_policy = QueuePolicy(child.name("news"), queue_url=queue.url, policy=document(send, tls_only), opts=child.opts())
+    targets = [EventTarget(child.name("on", key), rule=rule.name, arn=queue.arn, opts=child.opts()) for key, rule in rules.items()]
+    return queue, [queue_policy, *targets]

@@ -112,7 +112,8 @@ def _by_role(sid: str, account: Input[str], roles: Sequence[str], grants: dict |
     A Lustre file system reads encrypted buckets with a service-linked role:
     https://docs.aws.amazon.com/fsx/latest/LustreGuide/s3-server-side-encryption-support.html
     """
-    named = {"ArnLike": {"aws:PrincipalArn": [Output.format("arn:aws:iam::{0}:role/{1}", account, role) for role in roles]}}
+    principals = [Output.format("arn:aws:iam::{0}:role/{1}", account, role) for role in roles]
+    named = {"ArnLike": {"aws:PrincipalArn": principals}, "StringEquals": {"kms:CallerAccount": account}}
     statements = [allow(USE, Sid=sid, Principal={"AWS": "*"}, Condition=named)]
     if grants:
         statements.append(allow(["kms:CreateGrant"], Sid=f"{sid}Grants", Principal={"AWS": "*"}, Condition={**named, **grants}))

@@ -110,6 +110,7 @@ class AwsStack:
         args: AwsNetworkArgs = {
             "network": self.plan.network,
             "region": self.region,
+            "account": self.account,
             "kms_key_arn": self.key.key_arn,
             "tags": self.tags,
             "teardown": self.teardown,
@@ -130,6 +131,7 @@ class AwsStack:
         args: AwsStorageArgs = {
             "buckets": self.plan.buckets,
             "lustre": lustre,
+            "network_cidr": "" if self.plan.network.existing_id else self.plan.network.cidr,  # of an existing network it may be unknown
             "vpc_id": self.network.vpc_id,
             "subnet_ids": self.network.machine_subnets([lustre.zone]) if lustre else [],
             "fabric_group_id": self.network.fabric_group_id,

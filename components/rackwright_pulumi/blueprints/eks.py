@@ -203,6 +203,7 @@ def _cluster(stack: AwsStack, admin_arns: Sequence[Input[str]]) -> Cluster:
         {
             "cluster": plan,
             "region": stack.region,
+            "account": stack.account,
             "subnet_ids": stack.network.control_subnets(),
             "kms_key_arn": stack.key.key_arn,
             "tags": stack.tags,

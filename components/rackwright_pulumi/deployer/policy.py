@@ -1,14 +1,15 @@
-"""Policy documents of the deployer: every action is limited to the ARNs of the stack."""
+"""Policy documents of the deployer: every action is limited to the ARNs of the stack, and to its tag where names are not known."""
 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
 from rackwright.diagnostics.errors import Bug
 
+from rackwright_pulumi.deployer.conditions import BOUNDARY_KEY, StackTag, boundary_denials
 from rackwright_pulumi.deployer.tables import ResourceKind, actions, calls, kinds
 from rackwright_pulumi.resource_graph import Graph, Node, unwrap_secrets
 
@@ -16,14 +17,23 @@ MOST_CHARACTERS = 6144
 """Of a managed policy without white space: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html"""
 READING = ("Read", "List")
 PASS_ROLE, ATTACH = "iam:PassRole", ("iam:AttachRolePolicy", "iam:DetachRolePolicy")
-BOUNDARY_ACTIONS = ("iam:CreateRole", "iam:PutRolePolicy", "iam:DeleteRolePolicy", "iam:PutRolePermissionsBoundary", *ATTACH)
-"""Actions that could grant a role more than its permissions boundary."""
+BOUNDARY_ACTIONS = (
+    *("iam:CreateRole", "iam:PutRolePolicy", "iam:DeleteRolePolicy", "iam:PutRolePermissionsBoundary", "iam:UpdateAssumeRolePolicy"),
+    *ATTACH,
+)
+"""Actions that could grant a role, or a caller through a role, more than the permissions boundary."""
+WITHOUT_BOUNDARY = (
+    "This deployer can become administrator: it creates roles and writes their policies, and infra sets no permissions boundary. "
+    "Set infra.any_of[].permissions_boundary to the ARN of a managed policy that limits what the stack's roles may do."
+)
 ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}|\*):role/\S+")
+LUSTRE_IMPORT = "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation"
+"""FSx adds the bucket to the policy of its service-linked role in the caller's name (AmazonFSxFullAccess)."""
 SERVICE_LINKED = {
     "aws:eks/cluster:Cluster": ("eks.amazonaws.com",),
     "aws:eks/nodeGroup:NodeGroup": ("eks-nodegroup.amazonaws.com", "autoscaling.amazonaws.com"),
     "aws:fsx/lustreFileSystem:LustreFileSystem": ("fsx.amazonaws.com",),
-    "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": ("s3.data-source.lustre.fsx.amazonaws.com",),
+    LUSTRE_IMPORT: ("s3.data-source.lustre.fsx.amazonaws.com",),
 }
 """Services that create a service-linked role on first use:
 https://docs.aws.amazon.com/IAM/latest/UserGuide/using-service-linked-roles.html"""
@@ -37,6 +47,8 @@ PASSED_TO = {
 }
 """Services to which a role is passed, also an existing one. The node role is passed to EKS and assumed by EC2."""
 Statement = dict[str, Any]
+Grant = tuple[str, tuple[str, ...], Statement]
+"""(action, ARNs, condition)"""
 DENIALS: tuple[Statement, ...] = (
     {"Effect": "Deny", "Action": ["iam:CreateUser", "iam:CreateAccessKey", "iam:CreateLoginProfile"], "Resource": ["*"]},
     {
@@ -61,14 +73,28 @@ def policies(graph: Graph, *, account: str, region: str, preview: bool = False) 
     """
     found = _Stack(graph, account, region)
     names = [a for a in sorted(found.actions()) if not preview or actions()[a].access in READING]
-    by_arns = defaultdict(list)
-    for name in names:
-        if name != PASS_ROLE:
-            by_arns[found.arns(name)].append(name)
-    statements = [{"Effect": "Allow", "Action": grouped, "Resource": list(arns)} for arns, grouped in by_arns.items()]
-    if not preview:
-        statements = [*_conditional(statements, found), *_roles(found, PASS_ROLE in names), *DENIALS]
-    return _documents(statements)
+    if preview:
+        return _documents(_grouped((name, found.arns(name), {}) for name in names))
+    statements = _grouped(grant for name in names if name != PASS_ROLE for grant in found.grants(name, names))
+    boundaries = boundary_denials(found.boundaries(), account)
+    return _documents([*_conditional(statements, found), *_roles(found, PASS_ROLE in names), *DENIALS, *boundaries])
+
+
+def administrator_warning(graph: Graph) -> str:
+    """WITHOUT_BOUNDARY for a stack that creates roles without a permissions boundary; empty for other stacks."""
+    roles = [node for node in graph.nodes.values() if node.type == "aws:iam/role:Role"]
+    return WITHOUT_BOUNDARY if any(not node.inputs.get("permissionsBoundary") for node in roles) else ""
+
+
+def _grouped(grants: Iterable[Grant]) -> list[Statement]:
+    """One statement per ARNs and condition."""
+    actions_of: dict[tuple[tuple[str, ...], str], list[str]] = defaultdict(list)
+    for name, arns, condition in grants:
+        actions_of[arns, json.dumps(condition)].append(name)
+    return [
+        {"Effect": "Allow", "Action": names, "Resource": list(arns)} | ({"Condition": json.loads(condition)} if condition != "{}" else {})
+        for (arns, condition), names in actions_of.items()
+    ]
 
 
 class _Stack:
@@ -77,6 +103,7 @@ class _Stack:
     def __init__(self, graph: Graph, account: str, region: str):
         self.graph, self.place = graph, {"account": account, "region": region}
         self.nodes = [node for node in graph.nodes.values() if node.type.startswith("aws:")]
+        self.tag = StackTag(self.nodes)
 
     def actions(self) -> set[str]:
         found: set[str] = set()
@@ -87,9 +114,24 @@ class _Stack:
                 found.update(*(names for _, names in _calls(token)))
         return found
 
-    def arns(self, action: str) -> tuple[str, ...]:
-        """ARNs of an action; `*` only for actions without resource-level permissions."""
-        targets = [kind for name in actions()[action].kinds for kind in kinds()[name]]
+    def grants(self, action: str, names: Iterable[str]) -> Iterator[Grant]:
+        """The action on each of its resource kinds, with the condition of the kind. names: all actions of the stack."""
+        row = actions()[action]
+        conditions = {kind: self.tag.on_resource(kind) if kind in row.tagged else [{}] for kind in row.kinds}
+        for condition in {json.dumps(each): each for found in conditions.values() for each in found}.values() or [{}]:
+            kinds_of = tuple(kind for kind in row.kinds if condition in conditions[kind])
+            if condition or not self.tag.tags_only(action):
+                yield action, self.arns(action, kinds_of), condition
+        for kinds_of, condition in self.tag.while_creating(names, action, row.kinds):
+            yield action, self.arns(action, kinds_of), condition
+
+    def boundaries(self) -> list[str]:
+        return self.values("aws:iam/role:Role", "permissionsBoundary")
+
+    def arns(self, action: str, kinds_of: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        """ARNs of an action, or of some of its kinds; `*` only for actions without resource-level permissions."""
+        names = actions()[action].kinds if kinds_of is None else kinds_of
+        targets = [kind for name in names for kind in kinds()[name]]
         found = {arn for kind in targets for arn in self._of(kind)} or {kind.arn.format(name="*", **self.place) for kind in targets}
         return tuple(sorted(found)) or ("*",)
 
@@ -148,13 +190,13 @@ def _texts(value: Any) -> Iterator[str]:
 def _conditional(statements: list[Statement], stack: _Stack) -> Iterator[Statement]:
     """Limit attachments to the policies that the stack attaches and, with a boundary, to roles that have it."""
     attached = stack.values("aws:iam/rolePolicyAttachment:RolePolicyAttachment", "policyArn")
-    boundaries = stack.values("aws:iam/role:Role", "permissionsBoundary")
+    boundaries = stack.boundaries()
     for statement in statements:
         unconditional = [name for name in statement["Action"] if name not in BOUNDARY_ACTIONS]
         yield from [{**statement, "Action": unconditional}] if unconditional else []
         for name in (name for name in statement["Action"] if name in BOUNDARY_ACTIONS):
             tests = {"ArnEquals": {"iam:PolicyARN": attached}} if name in ATTACH and attached else {}
-            tests |= {"StringEquals": {"iam:PermissionsBoundary": boundaries}} if boundaries else {}
+            tests |= {"StringEquals": {BOUNDARY_KEY: boundaries}} if boundaries else {}
             yield {**statement, "Action": [name]} | ({"Condition": tests} if tests else {})
 
 
@@ -167,6 +209,9 @@ def _roles(stack: _Stack, passes: bool) -> Iterator[Statement]:
             "Resource": stack.role_arns(),
             "Condition": {"StringEquals": {"iam:PassedToService": stack.trusted()}},
         }
+    if LUSTRE_IMPORT in {node.type for node in stack.nodes}:
+        role = f"arn:aws:iam::{stack.place['account']}:role/aws-service-role/{SERVICE_LINKED[LUSTRE_IMPORT][0]}/*"
+        yield {"Effect": "Allow", "Action": ["iam:AttachRolePolicy", "iam:PutRolePolicy"], "Resource": [role]}
     services = {name for node in stack.nodes for name in SERVICE_LINKED.get(node.type, ())}
     services |= {
         SPOT

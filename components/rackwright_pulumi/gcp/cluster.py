@@ -1,5 +1,6 @@
-"""GKE cluster with private nodes, a DNS endpoint with IAM access, and encrypted secrets."""
+"""GKE cluster with private nodes, the API endpoint of its plan, and encrypted secrets."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
@@ -41,6 +42,7 @@ from pulumi_gcp.container import (
     ClusterSecurityPostureConfigArgs,
     ClusterWorkloadIdentityConfigArgs,
 )
+from pulumi_gcp.projects import IAMMember
 from rackwright.stackplan import AddonPlan, ClusterPlan
 
 from rackwright_pulumi.args import Part, part
@@ -55,6 +57,11 @@ FREEZE_FROM = "2026-01-01T00:00:00Z"
 """Start of the maintenance exclusion that keeps pinned minor versions and nodes; any time in the past."""
 CREATE_WITHIN = "45m"
 
+PRIVATE_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+"""Of RFC 1918: networks that can be connected to the cluster's."""
+GET_CREDENTIALS = {"network": "--internal-ip", "ranges": "", "internet": "--dns-endpoint"}
+"""API scope to the option of `gcloud container clusters get-credentials`."""
+
 KUBECONFIG = """\
 apiVersion: v1
 kind: Config
@@ -62,7 +69,7 @@ current-context: {0}
 clusters:
 - name: {0}
   cluster:
-    server: https://{1}
+    server: https://{1}{2}
 contexts:
 - name: {0}
   context:
@@ -78,7 +85,9 @@ users:
       interactiveMode: IfAvailable
       installHint: gcloud components install gke-gcloud-auth-plugin
 """
-"""Without a certificate authority, because clients trust the certificate of the DNS endpoint."""
+AUTHORITY = """
+    certificate-authority-data: {0}"""
+"""Of the IP endpoint. Clients trust the certificate of the DNS endpoint without it."""
 
 
 class GcpClusterArgs(TypedDict):
@@ -103,8 +112,8 @@ class GcpClusterArgs(TypedDict):
 class GcpCluster(pulumi.ComponentResource):
     """A regional control plane with Dataplane V2, workload identity and managed metrics. Pools are separate components.
 
-    The API is accessed through its DNS endpoint with IAM; the IP endpoint accepts only `api_cidrs`.
-    https://cloud.google.com/kubernetes-engine/docs/concepts/network-isolation
+    The API has one endpoint: its IP address for `api_cidrs` or, without them, for private networks; its DNS name, behind IAM, for
+    `public_api`. https://cloud.google.com/kubernetes-engine/docs/concepts/network-isolation
     """
 
     cluster_name: Output[str]
@@ -123,15 +132,16 @@ class GcpCluster(pulumi.ComponentResource):
         cluster = self._cluster(name, plan, args)
         self.cluster_name, self.cluster_id, self.project = cluster.name, cluster.id, cluster.project
         self.workload_pool = cluster.workload_identity_config.workload_pool
-        # In a preview the endpoint's parent object is known, because it is an input too, so the value depends on the cluster's id.
-        address = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
-        self.endpoint = Output.all(cluster.id, address).apply(lambda values: values[1])
-        self.kubeconfig = Output.secret(Output.format(KUBECONFIG, cluster.name, self.endpoint))
+        _access(self, name, plan, cluster.project)
+        self.endpoint, authority = _address(cluster, plan)
+        self.kubeconfig = Output.secret(Output.format(KUBECONFIG, cluster.name, self.endpoint, authority))
+        option = GET_CREDENTIALS[plan.api_scope]
         self.kubeconfig_command = Output.format(
-            "gcloud container clusters get-credentials {0} --location {1} --project {2} --dns-endpoint",
+            "gcloud container clusters get-credentials {0} --location {1} --project {2}{3}",
             cluster.name,
             cluster.location,
             cluster.project,
+            f" {option}" if option else "",
         )
         self.register_outputs({"clusterName": cluster.name, "endpoint": self.endpoint, "kubeconfigCommand": self.kubeconfig_command})
 
@@ -169,6 +179,29 @@ class GcpCluster(pulumi.ComponentResource):
         )
 
 
+def _access(parent: pulumi.Resource, name: str, plan: ClusterPlan, project: Input[str]) -> None:
+    """IAM roles of administrators and viewers. They apply to every cluster of the project.
+
+    https://cloud.google.com/kubernetes-engine/docs/how-to/iam
+    """
+    for kind, role, members in (("admin", "roles/container.admin", plan.admins), ("viewer", "roles/container.viewer", plan.viewers)):
+        for member in members:
+            key = re.sub("[^a-zA-Z0-9]+", "-", member)
+            IAMMember(child(name, kind, key), project=project, role=role, member=member, opts=ResourceOptions(parent=parent))
+
+
+def _address(cluster: Cluster, plan: ClusterPlan) -> tuple[Output[str], Output[str]]:
+    """The host of the endpoint that the plan opens, and the lines of its certificate authority for a kubeconfig.
+
+    In a preview the parent objects are known, because they are inputs too, so the values depend on the cluster's id.
+    """
+    if plan.api_scope == "internet":
+        name = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
+        return Output.all(cluster.id, name).apply(lambda values: values[1]), Output.from_input("")
+    authority = Output.all(cluster.id, cluster.master_auth.cluster_ca_certificate).apply(lambda values: values[1])
+    return cluster.endpoint, Output.format(AUTHORITY, authority)
+
+
 def _maintenance() -> ClusterMaintenancePolicyArgs:
     """Control plane patches in a weekend window; no automatic upgrades of minor versions and nodes."""
     options = ClusterMaintenancePolicyMaintenanceExclusionExclusionOptionsArgs(
@@ -193,10 +226,18 @@ def _default_pool(args: GcpClusterArgs) -> dict[str, Any]:
 
 
 def _network(plan: ClusterPlan, args: GcpClusterArgs) -> dict[str, Any]:
-    """Private nodes. The API has a DNS endpoint, and an IP endpoint for the plan's CIDRs only."""
-    dns = ClusterControlPlaneEndpointsConfigDnsEndpointConfigArgs(allow_external_traffic=True)
-    addresses = ClusterControlPlaneEndpointsConfigIpEndpointsConfigArgs(enabled=bool(plan.api_cidrs))
-    blocks = [ClusterMasterAuthorizedNetworksConfigCidrBlockArgs(cidr_block=cidr) for cidr in plan.api_cidrs]
+    """Private nodes, and one endpoint of the API.
+
+    The DNS endpoint is reached from every network that reaches Google's APIs, and authorized networks do not apply to it, so it is open for
+    a public API only (https://cloud.google.com/kubernetes-engine/docs/concepts/network-isolation). GKE requires authorized networks with a
+    private endpoint, and accepts only private ranges in them (https://github.com/GoogleCloudPlatform/magic-modules/pull/8338,
+    https://github.com/terraform-google-modules/terraform-google-kubernetes-engine/issues/153). GKE changes all of it in place.
+    """
+    by_name = plan.api_scope == "internet"
+    dns = ClusterControlPlaneEndpointsConfigDnsEndpointConfigArgs(allow_external_traffic=by_name)
+    addresses = ClusterControlPlaneEndpointsConfigIpEndpointsConfigArgs(enabled=not by_name)
+    ranges = plan.api_cidrs if plan.api_scope == "ranges" else PRIVATE_RANGES
+    blocks = [ClusterMasterAuthorizedNetworksConfigCidrBlockArgs(cidr_block=cidr) for cidr in ranges]
     allowed = ClusterMasterAuthorizedNetworksConfigArgs(cidr_blocks=blocks, gcp_public_cidrs_access_enabled=False)
     return {
         "network": args["network_id"],
@@ -207,9 +248,11 @@ def _network(plan: ClusterPlan, args: GcpClusterArgs) -> dict[str, Any]:
         "ip_allocation_policy": ClusterIpAllocationPolicyArgs(
             cluster_secondary_range_name=args["pods_range"], services_secondary_range_name=args["services_range"]
         ),
-        "private_cluster_config": ClusterPrivateClusterConfigArgs(enable_private_nodes=True, enable_private_endpoint=not plan.api_cidrs),
+        "private_cluster_config": ClusterPrivateClusterConfigArgs(
+            enable_private_nodes=True, enable_private_endpoint=plan.api_scope != "ranges"
+        ),
         "control_plane_endpoints_config": ClusterControlPlaneEndpointsConfigArgs(dns_endpoint_config=dns, ip_endpoints_config=addresses),
-        "master_authorized_networks_config": allowed if blocks else None,
+        "master_authorized_networks_config": None if by_name else allowed,
     }
 
 

@@ -130,7 +130,7 @@ def test_a_public_endpoint_for_all_addresses_requires_public_api():
 
 def test_audit_logs_are_on_and_have_a_switch():
     args = {"region": "us-east-1", "subnet_ids": ["a", "b"], "kms_key_arn": KEY_ARN, "tags": TAGS, "teardown": False}
-    for on, logs in ((True, ["api", "audit", "authenticator"]), (False, [])):
+    for on, logs in ((True, ["api", "audit", "authenticator", "controllerManager", "scheduler"]), (False, [])):
         want = replace(ClusterPlan("shared", "1.35"), audit_logs=on)
         graph = record(lambda want=want: AwsCluster("shared", args | {"cluster": want}) and None)
         assert graph.one("aws:eks/cluster:Cluster").inputs["enabledClusterLogTypes"] == logs

@@ -58,7 +58,7 @@ def test_secrets_and_logs_are_encrypted_and_audit_is_on():
     graph = cluster()
     inputs = graph.one(CLUSTER).inputs
     assert inputs["encryptionConfig"] == {"provider": {"keyArn": KEY_ARN}, "resources": ["secrets"]}
-    assert inputs["enabledClusterLogTypes"] == ["api", "audit", "authenticator"]
+    assert inputs["enabledClusterLogTypes"] == ["api", "audit", "authenticator", "controllerManager", "scheduler"]
     logs = graph.one("aws:cloudwatch/logGroup:LogGroup")
     assert (logs.inputs["name"], logs.inputs["kmsKeyId"]) == ("/aws/eks/demo/cluster", KEY_ARN)
     assert logs.urn in graph.one(CLUSTER).depends_on

@@ -1,6 +1,7 @@
 """The GKE cluster: nobody reaches it by address, everything in it is encrypted, and it goes only when asked."""
 
 from dataclasses import replace
+from ipaddress import ip_network
 
 import pytest
 from rackwright.stackplan import AddonPlan, ClusterPlan
@@ -39,14 +40,15 @@ def cluster(want=WANT, **more):
     return graph_of(want, **more).one("gcp:container/cluster:Cluster").inputs
 
 
-def test_the_api_has_a_dns_endpoint_only():
+def test_the_private_endpoint_accepts_private_networks_only():
     inputs = cluster()
     assert inputs["privateClusterConfig"] == {"enablePrivateNodes": True, "enablePrivateEndpoint": True}
     assert inputs["controlPlaneEndpointsConfig"] == {
-        "dnsEndpointConfig": {"allowExternalTraffic": True},
-        "ipEndpointsConfig": {"enabled": False},
+        "dnsEndpointConfig": {"allowExternalTraffic": False},
+        "ipEndpointsConfig": {"enabled": True},
     }
-    assert "masterAuthorizedNetworksConfig" not in inputs
+    allowed = [ip_network(block["cidrBlock"]) for block in inputs["masterAuthorizedNetworksConfig"]["cidrBlocks"]]
+    assert all(network.is_private for network in allowed)
 
 
 def test_the_ip_endpoint_accepts_only_the_cidrs_of_the_spec():
@@ -117,12 +119,19 @@ def test_an_add_on_that_gke_lacks_is_unsupported():
         cluster(addons=(AddonPlan("node-health", "v1"),))
 
 
-def test_the_kubeconfig_command_signs_in_through_the_cloud():
-    outputs = graph_of().one("rackwright:index:GcpCluster").outputs
-    assert outputs["kubeconfigCommand"] == (
-        "gcloud container clusters get-credentials demo --location us-central1 --project my-project --dns-endpoint"
-    )
+COMMAND = "gcloud container clusters get-credentials demo --location us-central1 --project my-project"
 
 
-def test_the_endpoint_is_the_dns_name_of_the_api():
-    assert graph_of().one("rackwright:index:GcpCluster").outputs["endpoint"].endswith(".us-central1.gke.goog")
+@pytest.mark.parametrize(
+    ("access", "option"),
+    [({}, " --internal-ip"), ({"api_cidrs": ("203.0.113.0/24",)}, ""), ({"public_api": True}, " --dns-endpoint")],
+)
+def test_the_kubeconfig_command_signs_in_at_the_open_endpoint(access, option):
+    outputs = graph_of(replace(WANT, **access)).one("rackwright:index:GcpCluster").outputs
+    assert outputs["kubeconfigCommand"] == COMMAND + option
+
+
+def test_the_endpoint_of_a_public_api_is_its_dns_name():
+    public = graph_of(replace(WANT, public_api=True)).one("rackwright:index:GcpCluster").outputs["endpoint"]
+    assert public.endswith(".us-central1.gke.goog")
+    assert ip_network(graph_of().one("rackwright:index:GcpCluster").outputs["endpoint"]).is_private

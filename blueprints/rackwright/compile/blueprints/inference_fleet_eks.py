@@ -6,6 +6,7 @@ from dataclasses import replace
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
 from rackwright.compile.kubernetes.aws.serving import MOUNTPOINT_ADDON, client_ranges, load_balancer, weights_objects, weights_volume
+from rackwright.compile.kubernetes.aws.storage_class import default_storage_class
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
 from rackwright.compile.kubernetes.manifests import allow, allow_within, from_blocks, from_namespace
 from rackwright.compile.network.address_plan import eks_network, existing_network
@@ -96,6 +97,7 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
         manifests=(
             *(manifest for pool in karpenter_pools for manifest in karpenter_pool(pool, context.spec.name, context.tags)),
             *_serving_objects(context, network, buckets, pools, server),
+            default_storage_class(context.spec.name),
         ),
         expected_fabric=fabric_expectation(context.machine) if pools[0].nics else FabricExpectation(),
         pins=version_pins(releases, images, addons),

@@ -1,6 +1,7 @@
 """TrainingCluster on EKS with EFA: network, cluster, one pool in one zone, Lustre, operators and queues. It contains no jobs."""
 
 from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.kubernetes.aws.storage_class import default_storage_class
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
 from rackwright.compile.kubernetes.manifests import allow_basics, allow_metrics, allow_within, default_deny, run_secrets, service_account
 from rackwright.compile.network.address_plan import eks_network, existing_network
@@ -55,6 +56,7 @@ def training_plan(context: CompileContext) -> StackPlan:
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
             allow_metrics(context.namespace),
+            default_storage_class(context.spec.name),
         ),
         expected_fabric=fabric_expectation(machine),
         pins=version_pins(releases, node_images(everything), addons),

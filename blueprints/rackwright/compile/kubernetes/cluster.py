@@ -1,5 +1,6 @@
 """The cluster: API access, namespaces, required cloud APIs and version pins."""
 
+from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.operators.helm_releases import NAMESPACES
 from rackwright.compile.operators.versions import KUBERNETES, NODE_RELEASES
@@ -12,7 +13,8 @@ GKE_SERVICES = ("projects", "compute", "cluster", "identity", "keys", "object-st
 
 def cluster_plan(context: CompileContext, gateway_api: bool = False) -> ClusterPlan:
     """The control plane; its API is private unless the spec allows address ranges."""
-    access = context.spec.blueprint.api_access
+    blueprint = context.spec.blueprint
+    access, prefixes = blueprint.api_access, profile(context.candidate.cloud).principals
     cidrs = access.cidrs if isinstance(access, PrivateAccess) else ()
     public = access == "public"
     return ClusterPlan(
@@ -23,7 +25,11 @@ def cluster_plan(context: CompileContext, gateway_api: bool = False) -> ClusterP
         public_api=public,
         runner_inside=isinstance(access, InsideAccess),
         gateway_api=gateway_api,
-        audit_logs=context.spec.blueprint.safety.audit_logs,
+        audit_logs=blueprint.safety.audit_logs,
+        # EKS rejects a second access entry of one principal, and creates the one of the cluster's creator.
+        admins=tuple(name for name in blueprint.admins if name.startswith(prefixes) and name != context.place.role),
+        viewers=tuple(name for name in blueprint.viewers if name.startswith(prefixes) and name not in blueprint.admins),
+        creator_is_admin=True,
     )
 
 

@@ -85,8 +85,11 @@ def _lustre(plan: LustrePlan) -> str:
 def _cluster(plan: ClusterPlan) -> str:
     if plan.existing:
         return f"{plan.existing}, existing"
-    cidrs = ", ".join(plan.api_cidrs)
-    api = f"API open to {cidrs}" if cidrs else "API private" if plan.private_api else "API open to the internet"
+    api = {
+        "network": "API private",
+        "ranges": f"API open to {', '.join(plan.api_cidrs)}",
+        "internet": "API open to the internet",
+    }[plan.api_scope]
     return f"{plan.name}, Kubernetes {plan.version}, {api}"
 
 

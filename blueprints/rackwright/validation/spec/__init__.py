@@ -1,6 +1,7 @@
 """Rules on a spec, checked before sizing and before the first cloud call. Importing a module registers its rules."""
 
 from rackwright.validation.spec import (  # noqa: F401, registers the checks
+    access,
     blueprint_options,
     capacity,
     machines,

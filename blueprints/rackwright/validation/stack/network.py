@@ -75,7 +75,7 @@ def control_plane_spans_zones(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "network" / "subnets", f"add a private control subnet in {' and one in '.join(others)}", message)
 
 
-@rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html", Stage.BUILD, on=AWS)
+@rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html", Stage.BUILD)
 def api_is_reachable_for_updates(plan: StackPlan) -> Iterator[Violation]:
     """The machine that runs an update reaches the cluster's API; a private API is reachable only from the cluster's network."""
     objects = (plan.releases and "operators" in plan.layers) or (plan.manifests and "workloads" in plan.layers)

@@ -1,4 +1,4 @@
-"""Access entries of cluster administrators."""
+"""Access entries of cluster administrators and viewers."""
 
 import re
 from collections.abc import Sequence
@@ -12,10 +12,14 @@ from rackwright_pulumi.aws.tags import ChildContext
 ADMIN = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
 
+VIEWER = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy"
+"""Without secrets: https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html"""
+
+
 def admins(
-    child: ChildContext, cluster_name: Output[str], arns: Sequence[str], live: Sequence[Input[str]]
+    child: ChildContext, cluster_name: Output[str], arns: Sequence[str], live: Sequence[Input[str]], kind: str = "admin"
 ) -> list[AccessPolicyAssociation]:
-    """One access entry per administrator. live: ARNs known only at deployment, so their names are numbered.
+    """One access entry per principal. live: ARNs known only at deployment, so their names are numbered. kind: admin or viewer.
 
     An entry is bound to the principal's unique id, so it is deleted before its replacement is created
     (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3329).
@@ -24,18 +28,18 @@ def admins(
     found = []
     for key, arn in (*named, *((f"live-{i}", arn) for i, arn in enumerate(live))):
         entry = AccessEntry(
-            child.name("admin", key),
+            child.name(kind, key),
             cluster_name=cluster_name,
             principal_arn=arn,
             type="STANDARD",
-            tags=child.tagged("admin", key),
+            tags=child.tagged(kind, key),
             opts=child.opts(delete_before_replace=True),
         )
         association = AccessPolicyAssociation(
-            child.name("admin", key),
+            child.name(kind, key),
             cluster_name=cluster_name,
             principal_arn=entry.principal_arn,
-            policy_arn=ADMIN,
+            policy_arn=ADMIN if kind == "admin" else VIEWER,
             access_scope=AccessPolicyAssociationAccessScopeArgs(type="cluster"),
             opts=child.opts(delete_before_replace=True),
         )

@@ -19,25 +19,28 @@ from rackwright.stackplan import ClusterPlan
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.cluster.admins import admins
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
-from rackwright_pulumi.aws.identity.policy_documents import service_trust
+from rackwright_pulumi.aws.identity.policy_documents import account_service_trust, service_trust
 from rackwright_pulumi.aws.identity.roles import ServiceRole, node_role, service_role
 from rackwright_pulumi.aws.network.vpc import ANYWHERE
 from rackwright_pulumi.aws.tags import ChildContext
 from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.upstream import StackReferences
 
+EKS = "eks.amazonaws.com"
 CONTROL_POLICIES = ("AmazonEKSClusterPolicy",)
-LOGS = ("api", "audit", "authenticator")
+LOGS = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 
 
 class AwsClusterArgs(TypedDict):
     """cluster: ClusterPlan. subnet_ids: in 2 or more zones. admin_arns: further administrators, known only at deployment.
 
-    builder_arn: the role that the provider assumes, used to call the API.
+    builder_arn: the role that the provider assumes, used to call the API. account: the only account for which EKS uses the control plane's
+    role; default: any.
     """
 
     cluster: Part[ClusterPlan]
     region: str
+    account: NotRequired[Input[str]]
     subnet_ids: Sequence[Input[str]]
     kms_key_arn: Input[str]
     tags: Mapping[str, Input[str]]
@@ -94,9 +97,11 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsCluster", name, None, opts)
         plan, child = part(ClusterPlan, args["cluster"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         stacks = StackReferences(self, name)
-        control = service_role(child, "control", service_trust("eks.amazonaws.com"), stacks.value(plan.control_role_arn), CONTROL_POLICIES)
+        trust = account_service_trust(EKS, args["account"]) if "account" in args else service_trust(EKS)
+        control = service_role(child, "control", trust, stacks.value(plan.control_role_arn), CONTROL_POLICIES)
         cluster = _control_plane(child, plan, args, control)
         self.admins = admins(child, cluster.name, plan.admins, args.get("admin_arns", ()))
+        self.admins += admins(child, cluster.name, plan.viewers, (), "viewer")
         nodes = node_role(child, stacks.value(plan.node_role_arn))
         self.version = plan.version
         # In a preview the group's parent object is known and the group is not, so the value depends on the endpoint.
@@ -110,7 +115,9 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
 def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs, role: ServiceRole) -> Cluster:
     """Create the log group first, because EKS would create one without encryption and retention.
 
-    Without administrators in the plan, the creator becomes one. EKS decides this at creation only, so later changes are ignored.
+    The creator becomes an administrator where the plan sets it, and without administrators. EKS decides this at creation only, so later
+    changes are ignored: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessConfigRequest.html
+    The creator keeps EKS's own entry, because an explicit one conflicts with it in every existing cluster.
     """
     logs = LogGroup(
         child.name("logs"),
@@ -124,7 +131,7 @@ def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs,
         provider=ClusterEncryptionConfigProviderArgs(key_arn=args["kms_key_arn"]),
         resources=["secrets"],
     )
-    no_admins = not (plan.admins or args.get("admin_arns"))
+    creator = plan.creator_is_admin or not (plan.admins or args.get("admin_arns"))
     return Cluster(
         child.name("eks"),
         name=plan.name,
@@ -132,7 +139,7 @@ def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs,
         version=plan.version,
         bootstrap_self_managed_addons=False,
         deletion_protection=not args.get("teardown"),
-        access_config=ClusterAccessConfigArgs(authentication_mode="API", bootstrap_cluster_creator_admin_permissions=no_admins),
+        access_config=ClusterAccessConfigArgs(authentication_mode="API", bootstrap_cluster_creator_admin_permissions=creator),
         vpc_config=_endpoints(plan, args["subnet_ids"]),
         encryption_config=encryption,
         enabled_cluster_log_types=list(LOGS) if plan.audit_logs else [],
@@ -151,6 +158,6 @@ def _endpoints(plan: ClusterPlan, subnet_ids: Sequence[Input[str]]) -> ClusterVp
     return ClusterVpcConfigArgs(
         subnet_ids=subnet_ids,
         endpoint_private_access=True,
-        endpoint_public_access=plan.public_api or bool(plan.api_cidrs),
-        public_access_cidrs=[ANYWHERE] if plan.public_api else list(plan.api_cidrs) or None,
+        endpoint_public_access=plan.api_scope != "network",
+        public_access_cidrs={"network": None, "ranges": list(plan.api_cidrs), "internet": [ANYWHERE]}[plan.api_scope],
     )

@@ -25,6 +25,16 @@ def service_trust(service: str) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
+def account_service_trust(service: str, account: Input[str]) -> Output[str]:
+    """Trust policy for one AWS service on behalf of one account only.
+
+    https://docs.aws.amazon.com/eks/latest/userguide/cross-service-confused-deputy-prevention.html
+    https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html
+    """
+    own = {"StringEquals": {"aws:SourceAccount": account}}
+    return document({"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole", "Condition": own})
+
+
 def pod_trust(cluster_arn: Input[str], account: Input[str]) -> Output[str]:
     """Trust policy for pods of one cluster through EKS Pod Identity.
 

@@ -10,7 +10,7 @@ from pulumi_aws.ec2.flow_log import FlowLog
 from rackwright.stackplan import NetworkPlan
 
 from rackwright_pulumi.args import Part, part
-from rackwright_pulumi.aws.identity.policy_documents import allow, service_trust
+from rackwright_pulumi.aws.identity.policy_documents import account_service_trust, allow, service_trust
 from rackwright_pulumi.aws.identity.roles import granted_role
 from rackwright_pulumi.aws.network.endpoints import private_endpoints
 from rackwright_pulumi.aws.network.security_groups import fabric_group
@@ -24,7 +24,10 @@ FLOW_LOG_DAYS = 90
 
 
 class AwsNetworkArgs(TypedDict):
-    """network: NetworkPlan. vpc_id and subnet_ids: an existing network instead of the ids in the plan, subnets in the plan's order."""
+    """network: NetworkPlan. account: the only account for which flow logs are written with the role; default: any.
+
+    vpc_id and subnet_ids: an existing network instead of the ids in the plan, subnets in the plan's order.
+    """
 
     network: Part[NetworkPlan]
     region: str
@@ -32,6 +35,7 @@ class AwsNetworkArgs(TypedDict):
     tags: Mapping[str, Input[str]]
     teardown: NotRequired[bool]
     boundary_arn: NotRequired[str | None]
+    account: NotRequired[Input[str]]
     vpc_id: NotRequired[Input[str]]
     subnet_ids: NotRequired[Sequence[Input[str]]]
 
@@ -60,20 +64,22 @@ class AwsNetwork(HasSubnets, pulumi.ComponentResource):
             self.vpc_id = vpc.id
             private_endpoints(child, plan, args["region"], vpc.id, private_table.id, self.subnets)
             if plan.flow_logs:
-                _flow_logs(child, vpc.id, args["kms_key_arn"])
+                _flow_logs(child, vpc.id, args)
         self.fabric_group_id = fabric_group(child, self.vpc_id) if plan.self_reachable else None
         self.subnet_ids = Output.all(*dict.fromkeys(subnet_id for _, subnet_id in self.subnets))
         self.register_outputs({"vpcId": self.vpc_id, "subnetIds": self.subnet_ids, "fabricGroupId": self.fabric_group_id})
 
 
-def _flow_logs(child: ChildContext, vpc_id: Output[str], kms_key_arn: Input[str]) -> None:
+def _flow_logs(child: ChildContext, vpc_id: Output[str], args: AwsNetworkArgs) -> None:
     """VPC flow logs in an encrypted log group."""
     group = LogGroup(
-        child.name("flows"), kms_key_id=kms_key_arn, retention_in_days=FLOW_LOG_DAYS, tags=child.tagged("flows"), opts=child.opts()
+        child.name("flows"), kms_key_id=args["kms_key_arn"], retention_in_days=FLOW_LOG_DAYS, tags=child.tagged("flows"), opts=child.opts()
     )
     write = allow(["logs:CreateLogStream", "logs:PutLogEvents", "logs:DescribeLogStreams"], Output.concat(group.arn, ":*"))
     describe = allow(["logs:DescribeLogGroups"])  # for all groups: https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html
-    writer = granted_role(child, "flows-writer", service_trust("vpc-flow-logs.amazonaws.com"), statements=[write, describe])
+    service = "vpc-flow-logs.amazonaws.com"
+    trust = account_service_trust(service, args["account"]) if "account" in args else service_trust(service)
+    writer = granted_role(child, "flows-writer", trust, statements=[write, describe])
     FlowLog(
         child.name("flows"),
         vpc_id=vpc_id,

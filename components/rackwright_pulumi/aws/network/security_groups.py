@@ -33,8 +33,10 @@ def fabric_group(child: ChildContext, vpc_id: Input[str]) -> Output[str]:
     return Output.all(*(rule.security_group_id for rule in rules)).apply(lambda ids: ids[0])
 
 
-def egress_only_group(child: ChildContext, key: str, description: str, vpc_id: Input[str]) -> tuple[SecurityGroup, SecurityGroupEgressRule]:
-    """A group without inbound rules, and its outbound rule (for images, packages and AWS services)."""
+def egress_only_group(
+    child: ChildContext, key: str, description: str, vpc_id: Input[str], reaches: str = ANYWHERE
+) -> tuple[SecurityGroup, SecurityGroupEgressRule]:
+    """A group without inbound rules, and its outbound rule to `reaches` (default: images, packages and AWS services)."""
     group = SecurityGroup(
         child.name(key),
         description=description,
@@ -46,7 +48,7 @@ def egress_only_group(child: ChildContext, key: str, description: str, vpc_id: I
     egress = SecurityGroupEgressRule(
         child.name(key, "out"),
         security_group_id=group.id,
-        cidr_ipv4=ANYWHERE,
+        cidr_ipv4=reaches,
         ip_protocol="-1",
         tags=child.tagged(key, "out"),
         opts=child.opts(),

@@ -23,6 +23,7 @@ from pulumi_aws.vpc.security_group_ingress_rule import SecurityGroupIngressRule
 from rackwright.stackplan import LustrePlan
 
 from rackwright_pulumi.aws.network.security_groups import egress_only_group
+from rackwright_pulumi.aws.network.vpc import ANYWHERE
 from rackwright_pulumi.aws.storage.bucket import BucketLocation
 from rackwright_pulumi.aws.tags import ChildContext
 
@@ -49,7 +50,7 @@ class Lustre:
 
 @dataclass(frozen=True)
 class FileSystemSettings:
-    """Network, clients, key and protection of a file system. fabric_group_id: for a file system with EFA."""
+    """Network, clients, key and protection of a file system. fabric_group_id: for a file system with EFA. network_cidr: outbound range."""
 
     vpc_id: Input[str]
     subnet_id: Input[str]
@@ -58,11 +59,13 @@ class FileSystemSettings:
     kms_key_arn: Input[str]
     protect: bool
     delete_data: bool
+    network_cidr: str = ANYWHERE
 
 
 def lustre(child: ChildContext, plan: LustrePlan, settings: FileSystemSettings, buckets: Mapping[str, BucketLocation]) -> Lustre:
     """Create the file system. It depends on its security group rules, which FSx checks, but not on those of the clients."""
-    group, egress = egress_only_group(child, "lustre", "Lustre servers and their clients", settings.vpc_id)
+    # A rule changes its range in place, but is replaced where it gets a security group instead of one.
+    group, egress = egress_only_group(child, "lustre", "Lustre servers and their clients", settings.vpc_id, settings.network_cidr)
     own_rules = [egress, *_open(child, "lustre-self", group.id, group.id)]
     allow_clients(child, group.id, settings.client_group_ids)
     system = _system(child, plan, settings, group, own_rules)

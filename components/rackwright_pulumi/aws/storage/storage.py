@@ -8,6 +8,7 @@ from pulumi import Input, Output, ResourceOptions
 from rackwright.stackplan import BucketPlan, LustrePlan
 
 from rackwright_pulumi.args import Part, part
+from rackwright_pulumi.aws.network.vpc import ANYWHERE
 from rackwright_pulumi.aws.storage.bucket import BucketLocation, bucket
 from rackwright_pulumi.aws.storage.lustre import FileSystemSettings, Lustre, lustre
 from rackwright_pulumi.aws.tags import ChildContext
@@ -18,8 +19,9 @@ from rackwright_pulumi.unsupported import Unsupported
 class AwsStorageArgs(TypedDict):
     """buckets: tuple of BucketPlan. lustre: LustrePlan; requires vpc_id, subnet_ids (the first is used) and the clients' security groups.
 
-    fabric_group_id: for a file system with EFA. teardown: remove the protection, and delete buckets with objects and the file system
-    without a final backup; delete_data sets the latter separately.
+    fabric_group_id: for a file system with EFA. network_cidr: the range that the file system reaches; default: all.
+    teardown: remove the protection, and delete buckets with objects and the file system without a final backup; delete_data sets the latter
+    separately.
     """
 
     buckets: Part[Sequence[BucketPlan]]
@@ -32,6 +34,7 @@ class AwsStorageArgs(TypedDict):
     subnet_ids: NotRequired[Sequence[Input[str]]]
     fabric_group_id: NotRequired[Input[str] | None]
     client_group_ids: NotRequired[Sequence[Input[str]]]
+    network_cidr: NotRequired[str]
 
 
 class AwsStorage(pulumi.ComponentResource):
@@ -68,4 +71,5 @@ def _file_system_settings(args: AwsStorageArgs, protect: bool, delete_data: bool
         kms_key_arn=args["kms_key_arn"],
         protect=protect,
         delete_data=delete_data,
+        network_cidr=args.get("network_cidr") or ANYWHERE,
     )

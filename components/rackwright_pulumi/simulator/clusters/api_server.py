@@ -65,7 +65,10 @@ def _unreachable(cluster: Record, host: str, runner: str) -> str | None:
         return "" if dns.get("allowExternalTraffic") or runner == "inside" else "403 (the DNS endpoint does not allow external traffic)"
     if host != state.get("endpoint"):
         return None
-    return "i/o timeout (the IP endpoint is disabled)" if endpoints.get("ipEndpointsConfig", {}).get("enabled") is False else ""
+    if endpoints.get("ipEndpointsConfig", {}).get("enabled") is False:
+        return "i/o timeout (the IP endpoint is disabled)"
+    public = not state.get("privateClusterConfig", {}).get("enablePrivateEndpoint")
+    return "" if public or runner == "inside" else "i/o timeout (the endpoint is private, and the runner is outside the network)"
 
 
 def server_address(kubeconfig: Any) -> str | None:

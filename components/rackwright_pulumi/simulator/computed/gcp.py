@@ -133,7 +133,7 @@ def cluster(request: ResourceRequest) -> tuple[str, Outputs]:
     return resource_id, {
         "name": name,
         "location": location,
-        "endpoint": _public_ip(request),
+        "endpoint": "10.0.0.2" if request.get("privateClusterConfig.enablePrivateEndpoint") else _public_ip(request),
         "selfLink": f"https://container.googleapis.com/v1/{resource_id}",
         "masterAuth": {**request.get("masterAuth", {}), "clusterCaCertificate": certificate(request)},
         "controlPlaneEndpointsConfig": {**endpoints, "dnsEndpointConfig": {**endpoints.get("dnsEndpointConfig", {}), **dns}},
