@@ -21,6 +21,7 @@ class Options(BaseModel):
 class GraphNode(BaseModel):
     """One resource of `rackwright graph --json`."""
 
+    model_config = ConfigDict(strict=True)
     type: str
     name: str
     urn: Urn

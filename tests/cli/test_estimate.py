@@ -48,7 +48,7 @@ def test_empty_file_is_an_error(rackwright, tmp_path, text):
 
 def test_files_larger_than_a_spec_are_read(rackwright, tmp_path):
     path = tmp_path / "runs.jsonl"
-    path.write_text(json.dumps(GOOD) + " " * 2_000_000)
+    path.write_text((json.dumps(GOOD) + " " * 90_000 + "\n") * 25)
     assert rackwright("estimate", path).status == 0
 
 

@@ -173,7 +173,7 @@ def test_a_malformed_quota_file_is_refused_with_the_place(quotas, rackwright, st
     [{"type": 1}, {"inputs": "x"}, {"inputs": None}, {"urn": {}}, {"options": "x"}, {"options": {"aliases": [{}]}}, {"protect": "no"}],
 )
 def test_an_ill_typed_graph_is_refused_with_the_place(node, rackwright, stacks):
-    fine = {"type": "a:b:C", "name": "n", "urn": "u", "inputs": {}, "protect": False}
+    fine = {"type": "a:b:C", "name": "n", "urn": "urn:pulumi:s::p::a:b:C::n", "inputs": {}, "protect": False}
     (stacks / "old.json").write_text(json.dumps({"resources": [fine | node]}), encoding="utf-8")
     result = rackwright("diff", "old.json", SPEC)
     assert result.status == 2

@@ -146,7 +146,7 @@ def test_project_works_with_the_installed_wheel(python, tmp_path):
     assert str(ROOT) not in where
     assert where.count("site-packages") == 2
     _run(rackwright, "new", project, cwd=tmp_path)
-    assert "bill for" in _run(rackwright, "plan", "stacks/dev.yaml", cwd=project)
+    assert "bill for" in _run(rackwright, "plan", "stacks/dev.yaml", "--full", cwd=project)
     _run(rackwright, "report", "stacks/dev.yaml", "-o", tmp_path / "report.md", cwd=project)
     assert "aws:ec2/instance" in _run(rackwright, "graph", "stacks/dev.yaml", cwd=project)
     assert "3 passed" in _run(python, "-m", "pytest", "-p", "no:cacheprovider", cwd=project)

@@ -5,6 +5,7 @@ from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record
 
 from tests import plans
+from tests.components.waits import all_before
 
 ADMIN, VIEWER = "arn:aws:iam::123456789012:role/platform", "arn:aws:iam::123456789012:role/auditors"
 GROUP = "group:ml@example.com"
@@ -49,5 +50,6 @@ def test_gke_grants_roles_to_google_principals():
 
 def test_objects_of_the_cluster_wait_for_the_entries():
     graph = graph_of(plans.training_case(), admins=(ADMIN,))
-    provider = graph.one("pulumi:providers:kubernetes")
-    assert any("admin" in urn for urn in provider.depends_on)
+    objects = [node for node in graph.nodes.values() if node.type.startswith("kubernetes:")]
+    assert objects
+    assert all(any("admin" in urn for urn in all_before(graph, node.urn)) for node in objects)

@@ -203,7 +203,7 @@ def test_the_event_queue_requires_tls_and_expires_messages():
     queue = graph.one(QUEUE)
     assert (queue.inputs["messageRetentionSeconds"], queue.inputs["sqsManagedSseEnabled"]) == (300, True)
     allowed, denied = json.loads(graph.one("aws:sqs/queuePolicy:QueuePolicy").inputs["policy"])["Statement"]
-    assert allowed["Principal"] == {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]}
+    assert allowed["Principal"] == {"Service": "events.amazonaws.com"}
     assert denied["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
     heard = {
         json.loads(n.inputs["eventPattern"])["detail-type"][0]

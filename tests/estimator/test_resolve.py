@@ -48,7 +48,7 @@ VIOLATED = {
         training_data(model={"layers": 10**30, "hidden": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "ffn": 1, "vocab": 9}),
         "model.layers",
     ),
-    "parameters beyond any model": (training_data(model=SHAPE | {"hidden": 2**59, "ffn": 2**59}), "model"),
+    "parameters beyond any model": (training_data(model=SHAPE | {"hidden": 2**59, "ffn": 2**59}), "model.hidden"),
     "a list for a number": (training_data(model={"layers": [1]}), "model.layers"),
     "a model of another type": (training_data(model=[1]), "model"),
     "tokens through a network without layers": (training_data(model="sdxl"), "model"),

@@ -38,7 +38,7 @@ CASES = {
     ),
     "an unknown": ("TrainingCluster", {"plan": UNKNOWN}, {"plan": "known before the deployment"}),
     "a text in place of true": ("TrainingCluster", {"plan": PLAN, "teardown": "true"}, {"teardown": "must be true or false"}),
-    "a misspelt input": ("TrainingCluster", {"plan": PLAN, "admin_arns": []}, {"admin_arns": "its inputs are adminArns, plan"}),
+    "a misspelt input": ("TrainingCluster", {"plan": PLAN, "admin_arns": []}, {"admin_arns": "its inputs are adminArns, kmsKeyArn, plan"}),
     "no plan": ("TpuPod", {}, {"plan": "Missing required input 'plan'"}),
     "a plan for another component": ("TpuPod", {"plan": PLAN}, {"plan.kind": "instead: use the component for training-cluster"}),
 }

@@ -81,6 +81,7 @@ CODES = {
     "K-07": "EKS does not offer the version of an add-on",
     "K-08": "the pinned node image is not the recommended release",
     "K-09": "quotas cannot be read from the account, or written to the file",
+    "K-10": "the resources of the account cannot be listed",
     "P-part": "arguments of a component that are not parts of a StackPlan of this release",
     "R-form": "a report file whose name does not match its format",
     "S-model": "a model in the spec that is unknown or incomplete",

@@ -10,6 +10,8 @@ _PART = "JSON text of the plan's `{}`"
 INPUTS = {
     "plan": "The plan: the output of `rackwright compile SPEC --json`, as one string.",
     "teardown": "Removes every protection, so that the stack can be destroyed.",
+    "AwsStorage.networkCidr": "Range that the file system reaches; default: every address.",
+    "AwsBox.zoneName": "Name of the subnet's zone; default: read from the subnet.",
     "secrets": "Values of the plan's secrets by name; each may be an output, and is stored as a secret.",
     "AwsKey.keyArn": "ARN of an existing key instead of the plan's.",
     "adminArns": "ARNs of further IAM principals that administer the cluster.",

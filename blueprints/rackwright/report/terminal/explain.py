@@ -8,7 +8,7 @@ from rich.console import Console
 
 from rackwright.report.alternatives import GROUPS, goodput_text, rejection_rows
 from rackwright.report.terminal.node import COLUMNS, requirement_lines, requirement_rows
-from rackwright.report.terminal.plan import MISSES, facts, show_frontier, where_of
+from rackwright.report.terminal.plan import facts, show_frontier, where_of
 from rackwright.report.terminal.tables import heading, print_labelled, table, title
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
@@ -33,7 +33,7 @@ from rackwright.wording.rationale import compared_with
 from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.workflow.stack_preview import StackPreview
 
-FITS_SHOWN, REJECTED_SHOWN = 3, 20
+FITS_SHOWN, REJECTED_SHOWN, REJECTED_OF_NAME = 3, 20, 2
 
 
 def about(plan: SizingPlan, name: str) -> SizingPlan:
@@ -89,7 +89,7 @@ def show_candidates(out: Console, plan: SizingPlan, whole: SizingPlan) -> None:
         if len(plan.fits) > 1:
             print_labelled(out, "further", f"{plural(len(plan.fits) - 1, 'candidate')} of that name; name one by its rank")
     if plan.rejected:
-        _show_rejected(out, plan, MISSES)
+        _show_rejected(out, plan, REJECTED_OF_NAME)
 
 
 def _show_fit(out: Console, fit: Fit, rank: str = "") -> None:

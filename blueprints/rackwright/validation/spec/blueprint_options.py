@@ -152,7 +152,8 @@ def box_in_an_existing_network_has_a_zone(context: SpecContext) -> Iterator[Viol
     for at, place in context.places if context.kinds == {BOX} else ():
         region = context.candidate.region if context.candidate else ""
         bought = [thing.zone for _, other, thing in existing_entries(context) if other is place]
-        if place.network.existing and not any(zone and zone.startswith(region) for zone in (*place.zones, *_subnet_zones(place), *bought)):
+        zones = (*place.zones, *_subnet_zones(place), *bought)
+        if place.network.existing and not any(zone and (not region or context.catalog.zone_is_in(zone, region)) for zone in zones):
             message = "The zone of the existing subnet is not set, and the data disk of a box must be in that zone"
             yield Violation(at / "zones", "set the zone of the first subnet", message)
 
