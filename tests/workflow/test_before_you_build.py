@@ -9,8 +9,9 @@ import pulumi
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.problem import Level, Stage
-from rackwright.report.plan_json import preview_json
+from rackwright.report.plan_json import plan_json, preview_json
 from rackwright.report.preview_text import quota_words
+from rackwright.report.terminal.plan import open_item_rows
 from rackwright.validation.spec.registry import RULES as SPEC_RULES
 from rackwright.validation.stack import RULES as STACK_RULES
 from rackwright.validation.stack import check
@@ -172,7 +173,7 @@ def test_every_form_of_a_plan_has_the_section(private, tmp_path, monkeypatch, ca
     monkeypatch.chdir(tmp_path)
     assert run(["plan", private.name, "--today", str(TODAY)]) == 0
     assert "\nBefore you build" in capsys.readouterr().out
-    for suffix, heading in ((".md", "### Before you build"), (".html", "<h2>Before you build</h2>")):
+    for suffix, heading in ((".md", "### Before you build"), (".html", "<h2>Before you build")):
         assert run(["report", private.name, "-o", f"report{suffix}", "--today", str(TODAY)]) == 0
         page = Path(f"report{suffix}").read_text(encoding="utf-8")
         assert heading in page
@@ -182,3 +183,18 @@ def test_every_form_of_a_plan_has_the_section(private, tmp_path, monkeypatch, ca
 @pytest.mark.parametrize("stack", ["chat-eks", "chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora"])
 def test_the_examples_have_nothing_open_that_stops_an_update(stack):
     assert decide(Settings(ROOT / "stacks" / f"{stack}.yaml", TODAY, simulated=True)).plan.name == stack
+
+
+def test_items_that_stop_an_update_are_marked(private):
+    text = private.read_text(encoding="utf-8")
+    assert "notify" in text
+    private.write_text("".join(line for line in text.splitlines(keepends=True) if "notify" not in line), encoding="utf-8")
+    pipeline = Pipeline(private, TODAY)
+    preview = pipeline.preview()
+    shown = plan_json(pipeline.plan, preview)["before_you_build"]
+    stops = {item["code"] for item in shown if item["blocks_update"]}
+    assert stops == {problem.code for problem in unsettled(preview.problems)}
+    assert "R-03" in stops < {item["code"] for item in shown}
+    rows = [code for code, *_ in open_item_rows(preview)]
+    assert {code.removesuffix(" *") for code in rows if code.endswith(" *")} == stops
+    assert [code.endswith(" *") for code in rows] == sorted((code.endswith(" *") for code in rows), reverse=True), "those first"

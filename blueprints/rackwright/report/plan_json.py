@@ -18,7 +18,8 @@ from rackwright.workflow.stack_preview import StackPreview
 def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Problem] = ()) -> dict[str, Any]:
     """Plain data that `SizingPlan.from_json` also reads.
 
-    Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (spec's first), before_you_build; per fit not_buildable.
+    Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (spec's first), before_you_build (blocks_update: whether
+    `pulumi up` stops until it is settled); per fit not_buildable.
     """
     shown = json.loads(with_text(plan).to_json())
     for rank, fit in enumerate(shown["fits"], 1):
@@ -44,7 +45,7 @@ def preview_json(preview: StackPreview) -> dict[str, Any]:
         "bill": bill_json(preview.bill) if preview.bill else None,
         "quota": [{"code": q.code, "region": q.region, "amount": q.amount, "unit": q.unit, "machine": q.machine} for q in quotas],
         "problems": [problem.as_json() for problem in preview.problems],
-        "before_you_build": [problem.as_json() for problem in preview.before_you_build],
+        "before_you_build": [problem.as_json() | {"blocks_update": problem.blocks_update} for problem in preview.before_you_build],
     }
 
 

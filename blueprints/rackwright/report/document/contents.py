@@ -10,7 +10,7 @@ from rackwright.report.groups import Group, cheapest, groups, region, runner_up
 from rackwright.report.preview_text import doubts, quota_words
 from rackwright.report.terminal.economics import SOLD, comparison, economics_lines, field_report_text, loads
 from rackwright.report.terminal.node import requirement_lines, requirement_rows
-from rackwright.report.terminal.plan import bill_rows, by_usage, cents, facts, no_price, where_of
+from rackwright.report.terminal.plan import bill_rows, by_usage, cents, facts, no_price, open_item_rows, where_of
 from rackwright.sizing.economics.serving import Economics
 from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
@@ -59,7 +59,7 @@ def contents(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, e
         "frontier": frontier_rows(plan, spec.goals, FRONTIER_SHOWN, preview),
         "rejection_groups": rejection_rows(plan),
         "warnings": doubts(plan, preview),
-        "before_you_build": [(problem.code, problem.advice) for problem in preview.before_you_build],
+        "before_you_build": [(code, text) for code, text, _ in open_item_rows(preview)],
         "bill": _bill(preview.bill) if preview.bill else None,
         "nearest_misses": [_rejection(miss) for miss in nearest_misses(plan)] if not chosen else [],
         "rejections": [_rejection(miss) for miss in plan.rejected[:REJECTIONS_SHOWN]],

@@ -65,8 +65,8 @@ def show_plan(
         print_labelled(out, "rejected", rejected_text(plan, LIMITS))
     _show_items(out, by_code(doubts(plan, preview)), full)
     if preview.before_you_build:
-        heading(out, "Before you build")
-        _show_items(out, [(problem.code, problem.advice, "bold") for problem in preview.before_you_build], full)
+        heading(out, "Before you build (*: `pulumi up` stops until it is settled)")
+        _show_items(out, open_item_rows(preview), full)
         out.print()
     if plan.chosen and not preview.errors:
         commands = {f"choose {path}": "for `pulumi up`" if preview.stack else ""}
@@ -74,6 +74,12 @@ def show_plan(
         shown = {f"rackwright {command}": purpose for command, purpose in commands.items() if purpose}
         length = max(map(len, shown))
         print_labelled(out, "next", "\n".join(f"{command.ljust(length)}  # {purpose}" for command, purpose in shown.items()))
+
+
+def open_item_rows(preview: StackPreview) -> list[tuple[str, str, str]]:
+    """(code, text, style) of every open item, those that stop an update first and with a star."""
+    items = sorted(preview.before_you_build, key=lambda problem: not problem.blocks_update)
+    return [(f"{problem.code}{' *' * problem.blocks_update}", problem.advice, "bold") for problem in items]
 
 
 def by_code(doubts: Iterable[tuple[Level, str]]) -> list[tuple[str, str, str]]:
