@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
-from rackwright.workflow.decision import decision_path, leaves, read_decision
+from rackwright.workflow.decision import decision_path, leaves, read_decision, spec_digests
+from rackwright.workflow.load import load
 from rackwright.workflow.pipeline import Pipeline
 
 ROOT = Path(__file__).parents[2]
@@ -177,3 +178,12 @@ def test_choosing_again_settles_it(box):
     write(box, with_leaf(content, f"{CANDIDATE}.price_usd_per_hour", 0.01))
     decision_path(box).write_text(Pipeline(box, TODAY).choose().decision.to_json())
     assert "D-by-hand" not in [p.code for p in Pipeline(box, TODAY).decide().unsettled]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "states").glob("*/stacks/*.decision.json")), ids=lambda path: path.stem)
+def test_decisions_of_earlier_releases_are_neither_edited_nor_stale(path):
+    """An upgrade alone sizes nothing again: digests of the file and of the spec are those that the release recorded."""
+    decision = read_decision(path)
+    assert decision
+    assert not decision.by_hand
+    assert decision.spec_digest in spec_digests(load(path.with_name(path.name.replace(".decision.json", ".yaml"))))

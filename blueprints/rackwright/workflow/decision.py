@@ -6,7 +6,7 @@ while the recorded machines still satisfy it. A file that was edited by hand is 
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache
@@ -48,6 +48,8 @@ LATER = {
     "viewers": [],
 }
 """Keys added after the first release, with their defaults."""
+LATER_OF_SERVING = {"mean_requests_per_second": None, "idle": 0.0, "loras": None, "revenue_per_request": None, "investment": None}
+"""Keys that decisions recorded since 0.1.0 count, and those of 0.1.0 do not have."""
 
 
 @dataclass(frozen=True)
@@ -210,9 +212,14 @@ def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None =
     )
 
 
-def spec_digest(spec: Spec) -> str:
-    """Sixteen hex digits over what sizing reads of a spec."""
-    read = _as_first_written(spec.model_dump(mode="json", exclude=NOT_SIZED))
+def spec_digests(spec: Spec) -> tuple[str, str]:
+    """The digest that this release records for a spec, and that of 0.1.0 for the same spec."""
+    return spec_digest(spec), spec_digest(spec, LATER | LATER_OF_SERVING)
+
+
+def spec_digest(spec: Spec, later: Mapping[str, Any] = LATER) -> str:
+    """Sixteen hex digits over what sizing reads of a spec. later: keys that are left out where they have these defaults."""
+    read = _as_first_written(spec.model_dump(mode="json", exclude=NOT_SIZED), later)
     for place in (*read["infra"]["any_of"], *read["infra"]["ordered"]):
         place["quotas"] = None
     for workload in read["workloads"]:
@@ -221,8 +228,8 @@ def spec_digest(spec: Spec) -> str:
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _as_first_written(value: Any) -> Any:
+def _as_first_written(value: Any, later: Mapping[str, Any]) -> Any:
     """`value` without later keys that have their default, so that an upgrade alone does not change the digest."""
     if isinstance(value, dict):
-        return {key: _as_first_written(item) for key, item in value.items() if key not in LATER or item != LATER[key]}
-    return [_as_first_written(item) for item in value] if isinstance(value, list) else value
+        return {key: _as_first_written(item, later) for key, item in value.items() if key not in later or item != later[key]}
+    return [_as_first_written(item, later) for item in value] if isinstance(value, list) else value

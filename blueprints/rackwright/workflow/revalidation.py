@@ -18,7 +18,7 @@ from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.selection.revalidation import resize
 from rackwright.spec import Spec
-from rackwright.workflow.decision import FIRST_VERSION, Decision, compiled, leaves, record, renewal, spec_digest
+from rackwright.workflow.decision import FIRST_VERSION, Decision, compiled, leaves, record, renewal, spec_digests
 
 FIXED = ("account", "region", "zone")
 """Parts of a place that cannot change without replacing machines and data. Setting a part that was empty changes nothing."""
@@ -39,7 +39,7 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
     if decision.by_hand:
         return _chosen_again(decision, spec, catalog, path, today)
     ended = [*_ended(decision, path, today), *_first_format(decision, path)]
-    if decision.spec_digest == spec_digest(spec):
+    if decision.spec_digest in spec_digests(spec):
         return decision, ended
     fix = f"{renewal(path)}, or revert the edit"
     again = resize(spec, catalog, decision.fit.candidate, today=today)
