@@ -12,7 +12,7 @@ from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, working
 from rackwright.clouds import names, sellers, supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.report.graph_formats import FORMATS, as_dot, as_mermaid
+from rackwright.report.graph_formats import GraphFormat, as_dot, as_mermaid
 from rackwright.report.terminal.console import console
 
 if TYPE_CHECKING:
@@ -35,17 +35,13 @@ def register(app: typer.Typer) -> None:
 def graph(
     spec: SpecPath,
     as_json: AsJson = False,
-    form: Annotated[
-        str, typer.Option("--format", metavar="|".join(FORMATS), help="A tree, Graphviz DOT or a Mermaid flowchart.")
-    ] = FORMATS[0],
+    form: Annotated[GraphFormat, typer.Option("--format", help="A tree, Graphviz DOT or a Mermaid flowchart.")] = GraphFormat.TREE,
     today: Today = None,
 ) -> None:
     """Print every resource of the recorded or first choice. Needs no cloud and no Pulumi CLI."""
-    if form not in FORMATS:
-        raise UserError([Problem("C-format", f"{form!r} is not a format of a graph", fix=f"use {' or '.join(FORMATS)}")])
-    found = graph_of(Session.of(spec, as_json or form != FORMATS[0], today))
-    if as_json or form != FORMATS[0]:
-        emit(found if as_json else as_dot(found) if form == "dot" else as_mermaid(found))
+    found = graph_of(Session.of(spec, as_json or form is not GraphFormat.TREE, today))
+    if as_json or form is not GraphFormat.TREE:
+        emit(found if as_json else as_dot(found) if form is GraphFormat.DOT else as_mermaid(found))
         return
     from rackwright.report.terminal import stack as stack_text
 

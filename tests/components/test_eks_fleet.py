@@ -124,7 +124,7 @@ def test_l2_machines_are_deleted_before_karpenter_its_permissions_and_the_cluste
 
 
 def test_pods_cannot_get_the_credentials_of_karpenter_nodes():
-    """One hop ends in the node's network; Karpenter itself is told the region that it would ask for."""
+    """With a hop limit of 1, pods cannot reach the metadata service. Karpenter reads the region from AWS_REGION instead."""
     for name in ("fleet-eks", "fleet-wide"):
         for node_class in graph_of(name).by_type(CLASS):
             assert node_class.inputs["spec"]["metadataOptions"]["httpPutResponseHopLimit"] == 1

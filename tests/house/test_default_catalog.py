@@ -18,7 +18,7 @@ ENTRY_POINTS = {
     "components/rackwright_pulumi/policies/launch_templates.py": "rules over recorded resources, which have no spec",
     "components/rackwright_pulumi/policies/network_interfaces.py": "rules over recorded resources, which have no spec",
     "components/rackwright_pulumi/policies/sizes.py": "rules over recorded resources, which have no spec",
-    "components/rackwright_pulumi/simulator/limits/machines.py": "the simulated cloud, a process of its own",
+    "components/rackwright_pulumi/simulator/limits/machines.py": "the simulated cloud is a separate process without a pipeline",
 }
 """File -> the public function or process that starts without a catalog."""
 

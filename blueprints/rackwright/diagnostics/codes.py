@@ -7,7 +7,6 @@ CODES = {
     "C-candidate": "no candidate of the plan has the name",
     "C-catalog": "the catalog has no such table or row",
     "C-engine": "a model server that this release does not support",
-    "C-format": "a format of a graph that does not exist",
     "C-image": "no machine image with drivers for the accelerator",
     "C-interfaces": "a layout of network interfaces that is not published for the machine",
     "C-machine": "a machine that the blueprint does not support, or that cannot be ordered",

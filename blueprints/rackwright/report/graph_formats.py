@@ -3,9 +3,16 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import Any
 
-FORMATS = ("tree", "dot", "mermaid")
+
+class GraphFormat(StrEnum):
+    """How a graph is printed."""
+
+    TREE = "tree"
+    DOT = "dot"
+    MERMAID = "mermaid"
 
 
 def type_name(token: str) -> str:
@@ -73,5 +80,6 @@ def label_of(node: Node) -> str:
 
 def _arrows(graph: Node) -> list[tuple[Node, str]]:
     """(resource, URN of a resource that it depends on), without components."""
-    drawn = {node["urn"]: node for node in graph["resources"] if node["urn"] not in by_parent(graph)}
+    components = by_parent(graph)
+    drawn = {node["urn"]: node for node in graph["resources"] if node["urn"] not in components}
     return [(node, target) for node in drawn.values() for target in node.get("dependsOn", ()) if target in drawn]

@@ -2,6 +2,7 @@
 
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.sizing.plan import SizingPlan
+from rackwright.validation.stack import QuotaNeed
 from rackwright.workflow.stack_preview import StackPreview
 
 
@@ -15,25 +16,36 @@ def doubts(plan: SizingPlan, preview: StackPreview) -> list[tuple[Level, str]]:
 
 def quota_increases(preview: StackPreview) -> str:
     """Quotas above the cloud's defaults, in one sentence; "" without one."""
-    above = []
-    for need in preview.quotas:
-        row = preview.known_quotas.get(need.code)
-        if row is None or row.default is None or need.amount > row.default:
-            usual = "" if row is None or row.default is None else f", default {row.default:,g}"
-            above.append(f"{need.amount:,g} {need.unit} for {need.machine} ({need.code or 'code not published'}{usual})")
-    return f"check your account in {preview.quotas[0].region}: {', '.join(above)}" if above else ""
+    needs = [need for need in preview.quotas if not _is_within_default(need, preview)]
+    if not needs:
+        return ""
+    above = ", ".join(f"{n.amount:,g} {n.unit} for {n.machine} ({_quota_name(n)}, default {_default(n, preview)})" for n in needs)
+    return f"check your account in {needs[0].region}: {above}"
 
 
 def quota_words(preview: StackPreview) -> list[str]:
     """Name, amount and cloud default of each quota; quotas within the defaults in one sentence."""
     words, within = [], []
     for need in preview.quotas:
-        row = preview.known_quotas.get(need.code)
-        default = row.default if row else None
-        if default is not None and need.amount <= default:
-            within.append(f"{row.family if row else need.code} {need.amount:,g} of {default:,g}")
+        family = row.family if (row := preview.known_quotas.get(need.code)) else ""
+        if _is_within_default(need, preview):
+            within.append(f"{family} {need.amount:,g} of {_default(need, preview)}")
             continue
-        name = ", ".join(filter(None, [row.family if row else "", need.code or "code not published"]))
-        usual = "not published" if default is None else f"{default:,g}"
-        words.append(f"{need.amount:,g} {need.unit} in {need.region} for {need.machine} ({name}; default {usual}, check your account)")
+        name = ", ".join(filter(None, [family, _quota_name(need)]))
+        default = f"default {_default(need, preview)}, check your account"
+        words.append(f"{need.amount:,g} {need.unit} in {need.region} for {need.machine} ({name}; {default})")
     return [*words, *([f"within the cloud's defaults: {', '.join(within)}"] if within else [])]
+
+
+def _quota_name(need: QuotaNeed) -> str:
+    return need.code or "code not published"
+
+
+def _default(need: QuotaNeed, preview: StackPreview) -> str:
+    row = preview.known_quotas.get(need.code)
+    return "not published" if row is None or row.default is None else f"{row.default:,g}"
+
+
+def _is_within_default(need: QuotaNeed, preview: StackPreview) -> bool:
+    row = preview.known_quotas.get(need.code)
+    return row is not None and row.default is not None and need.amount <= row.default

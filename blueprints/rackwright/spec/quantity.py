@@ -82,7 +82,7 @@ def _reader(units: dict[str, float], what: str, example: str, bounds: tuple[str,
 
 
 def _currency(value: object, units: dict[str, float]) -> str:
-    """The ISO code of another currency in an amount of money; "" where there is none."""
+    """The ISO code of a currency other than USD in an amount of money; "" for USD or no currency."""
     named = CURRENCY.search(value) if isinstance(value, str) and any(unit.startswith("USD") for unit in units) else None
     return SIGNS.get(named[0], named[0].upper()) if named else ""
 

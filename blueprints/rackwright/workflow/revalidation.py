@@ -65,7 +65,7 @@ def _stale(decision: Decision, rejections: tuple[Rejection, ...], fix: str) -> l
 
 
 def _chosen_again(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: date) -> tuple[Decision, list[Problem]]:
-    """The decision that a new choice of the same machines records, with every difference; nothing else of the file is used."""
+    """A new decision for the recorded machines, and every value that differs from the edited file, whose other values are not used."""
     plan = resize(spec, catalog, decision.fit.candidate, today=today, at_recorded_price=False)
     fix = f"{renewal(path)}, or restore the file"
     if not isinstance(plan, SizingPlan):

@@ -1,4 +1,4 @@
-"""A key of a provider with an account and tags of its own: provider inputs that the SDK sends as JSON text."""
+"""A KMS key whose provider sets allowed_account_ids and default_tags, inputs that the SDK sends as JSON text."""
 
 import pulumi
 from pulumi import ResourceOptions
