@@ -64,7 +64,7 @@ def of_machine(name: str) -> list[tuple[str, Any]]:
     return [
         (
             f"matrix {cell.machine} {cell.shape} {cell.mode} {cell.region}",
-            hashlib.sha256(cell.plan.to_json().encode()).hexdigest()[:16] if cell.plan else cell.outcome,
+            hashlib.sha256(cell.plan.to_json().encode()).hexdigest()[:16] if cell.plan else " ".join(cell.codes),
         )
         for cell in matrix.cells(machine)
     ]

@@ -1,31 +1,30 @@
 """A pairwise cover of the matrix: few plans in which every pair of family, blueprint and mode that has a plan occurs."""
 
+from collections.abc import Iterator
 from itertools import combinations
+
+from rackwright.catalog.rows import Machine
 
 from tests.matrix import matrix
 
 
 def pairwise() -> list[matrix.Cell]:
-    """Greedy, in the catalog's order, so that the same catalog gives the same cover. The first region that sells the machine."""
+    """Greedy, in the catalog's order, so that the same catalog gives the same cover. Only cells with new pairs are compiled."""
     covered: set[tuple[str, str]] = set()
     chosen = []
-    for cell in candidates():
-        pairs = {(a, b) for a, b in combinations((cell.machine.partition(".")[0], cell.shape, cell.mode), 2)}
-        if not pairs <= covered:
+    for shape, machine, mode, region in combinations_of_machines():
+        pairs = set(combinations((machine.name.partition(".")[0], shape, mode), 2))
+        if not pairs <= covered and (cell := matrix.cell(shape, machine, mode, region)).plan:
             covered |= pairs
             chosen.append(cell)
     return chosen
 
 
-def candidates() -> list[matrix.Cell]:
-    """One region for each machine; blueprint and mode turn with the machine, so that the first cells already differ in everything."""
-    found = []
+def combinations_of_machines() -> Iterator[tuple[str, Machine, str, str]]:
+    """Shape, machine, mode and one region that sells the machine. Shape and mode turn with the machine: the first few differ in both."""
     shapes, modes = list(matrix.SHAPES), list(matrix.MODES)
     for turn in range(len(shapes) * len(modes)):
         for number, machine in enumerate(matrix.machines()):
-            regions = sorted({row.region for row in matrix.Catalog.default().places_by_sku.get(machine.name, ())})
-            shape, mode = shapes[(turn + number) % len(shapes)], modes[(turn // len(shapes) + number) % len(modes)]
-            if regions:
-                cell = matrix.cell(shape, machine, mode, regions[number % len(regions)])
-                found += [cell] if cell.plan else []
-    return found
+            if regions := matrix.regions(machine):
+                shape, mode = shapes[(turn + number) % len(shapes)], modes[(turn // len(shapes) + number) % len(modes)]
+                yield shape, machine, mode, regions[number % len(regions)]

@@ -57,18 +57,43 @@ class Cell:
     codes: tuple[str, ...]
 
     @property
-    def outcome(self) -> str:
-        return "plan" if self.plan else " ".join(self.codes)
+    def outcome(self) -> "Outcome":
+        return Outcome(self.shape, self.machine, self.mode, self.region, bool(self.plan), self.codes)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A cell without its plan, small enough to keep for every combination."""
+
+    shape: str
+    machine: str
+    mode: str
+    region: str
+    compiles: bool
+    codes: tuple[str, ...]
 
 
 def machines() -> list[Machine]:
     return [machine for machine in Catalog.default().machines if machine.cloud == "aws" and machine.orderable]
 
 
+def regions(machine: Machine) -> list[str]:
+    return sorted({row.region for row in Catalog.default().places_by_sku.get(machine.name, ())})
+
+
+def outcomes() -> list[Outcome]:
+    """Of every machine; computed once in a process."""
+    return [outcome for machine in machines() for outcome in outcomes_of(machine)]
+
+
+@cache
+def outcomes_of(machine: Machine) -> tuple[Outcome, ...]:
+    return tuple(cell.outcome for cell in cells(machine))
+
+
 def cells(machine: Machine, shapes: tuple[str, ...] = tuple(SHAPES), modes: tuple[str, ...] = tuple(MODES)) -> Iterator[Cell]:
     """Every combination of one machine. Whatever is not a UserError comes through: that would be the third outcome."""
-    regions = sorted({row.region for row in Catalog.default().places_by_sku.get(machine.name, ())})
-    for region in regions:
+    for region in regions(machine):
         for shape in shapes:
             yield from (cell(shape, machine, mode, region) for mode in modes)
 

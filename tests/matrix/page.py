@@ -18,17 +18,17 @@ YES = "yes"
 
 
 def written() -> str:
-    found = [cell for machine in matrix.machines() for cell in matrix.cells(machine)]
-    parts = [HEAD.format(plans=sum(cell.plan is not None for cell in found), cells=len(found))]
-    parts += [_section(shape, [cell for cell in found if cell.shape == shape]) for shape in matrix.SHAPES]
+    found = matrix.outcomes()
+    parts = [HEAD.format(plans=sum(outcome.compiles for outcome in found), cells=len(found))]
+    parts += [_section(shape, [outcome for outcome in found if outcome.shape == shape]) for shape in matrix.SHAPES]
     return "\n".join(parts)
 
 
-def _section(shape: str, cells: list[matrix.Cell]) -> str:
+def _section(shape: str, outcomes: list[matrix.Outcome]) -> str:
     """One row per group of machines with equal results."""
     fates: dict[str, tuple[str, ...]] = {}
-    for name in dict.fromkeys(cell.machine for cell in cells):
-        fates[name] = tuple(_fate(c for c in cells if c.machine == name and c.mode == mode) for mode in matrix.MODES)
+    for name in dict.fromkeys(outcome.machine for outcome in outcomes):
+        fates[name] = tuple(_fate(o for o in outcomes if o.machine == name and o.mode == mode) for mode in matrix.MODES)
     groups = defaultdict(list)
     for name, fate in fates.items():
         groups[fate].append(name)
@@ -37,9 +37,9 @@ def _section(shape: str, cells: list[matrix.Cell]) -> str:
     return f"## {shape[0].upper()}{shape[1:]}\n\n{head}\n" + "\n".join(rows) + "\n"
 
 
-def _fate(cells: Iterable[matrix.Cell]) -> str:
+def _fate(outcomes: Iterable[matrix.Outcome]) -> str:
     """The result if it is equal in all regions, else the number of regions per result."""
-    found = Counter(YES if cell.plan else ", ".join(cell.codes) for cell in cells)
+    found = Counter(YES if outcome.compiles else ", ".join(outcome.codes) for outcome in outcomes)
     if len(found) == 1:
         return next(iter(found))
     return "; ".join(f"{fate} in {count} regions" for fate, count in found.most_common())

@@ -13,6 +13,7 @@ from rackwright.validation.stack import RULES
 
 from tests.matrix import matrix, page
 
+pytestmark = pytest.mark.xdist_group("matrix")  # every outcome is computed once
 PAGE = Path(__file__).parents[2] / "docs" / "matrix.md"
 MACHINES = matrix.machines()
 SOLD_AS = {"reservation": "on-demand", "reservation group": "on-demand", "capacity block": "capacity-block"}
@@ -22,27 +23,27 @@ SOLD_AS = {"reservation": "on-demand", "reservation group": "on-demand", "capaci
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_every_combination_is_a_plan_or_a_refusal_with_an_id(machine):
     known = {rule.code for rule in RULES} | set(SPEC_RULES.rules) | set(CODES)
-    for cell in matrix.cells(machine):
-        assert cell.plan or cell.codes, cell
-        assert set(cell.codes) <= known, cell
+    for outcome in matrix.outcomes_of(machine):
+        assert outcome.compiles or outcome.codes, outcome
+        assert set(outcome.codes) <= known, outcome
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_no_plan_buys_what_is_not_sold_that_way(machine):
     sold = {str(mode) for mode in machine.capacity_modes}
-    for cell in matrix.cells(machine):
-        if cell.plan and machine.accelerator_count:
-            assert SOLD_AS.get(cell.mode, cell.mode) in sold, cell
+    for outcome in matrix.outcomes_of(machine):
+        if outcome.compiles and machine.accelerator_count:
+            assert SOLD_AS.get(outcome.mode, outcome.mode) in sold, outcome
 
 
 def test_every_accelerator_machine_that_is_sold_has_a_blueprint_or_a_reason():
-    unused = {
-        machine.name: {cell.outcome for cell in matrix.cells(machine)}
+    refused = {
+        machine.name
         for machine in MACHINES
-        if machine.accelerator_count and not any(cell.plan for cell in matrix.cells(machine))
+        if machine.accelerator_count and not any(outcome.compiles for outcome in matrix.outcomes_of(machine))
     }
-    assert all("plan" not in outcomes for outcomes in unused.values())
-    assert {name.partition(".")[0] for name in unused} <= {"g4ad", "inf1", "dl1", "dl2q", "u-p6e-gb200x36", "u-p6e-gb200x72", "p6e-gb200"}
+    families = {name.partition(".")[0] for name in refused}
+    assert families <= {"g4ad", "inf1", "dl1", "dl2q", "u-p6e-gb200x36", "u-p6e-gb200x72", "p6e-gb200"}
 
 
 def test_the_page_is_what_came_of_it():

@@ -9,15 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pulumi.runtime import config as runtime_config
 from pulumi.runtime import mocks, settings
+from pulumi.runtime import resource as runtime_resource
 from pulumi.runtime import stack as runtime_stack
+from pulumi.runtime.proto import source_pb2
 
 from rackwright_pulumi.resource_graph import STACK_TYPE, Graph
 from rackwright_pulumi.simulator.computed import Context
 from rackwright_pulumi.testing.monitor import GraphMonitor, Invokes, StackOutputs
 
 Program = Callable[[], Awaitable[None] | None]
-STOCK_WAIT = runtime_stack.wait_for_rpcs
-"""Pulumi's function, saved once so that concurrent runs restore it and not each other's replacement."""
+STOCK_WAIT, STOCK_STACK_TRACE = runtime_stack.wait_for_rpcs, runtime_resource._get_stack_trace
+"""Pulumi's functions, saved once so that concurrent runs restore them and not each other's replacement."""
 
 
 def record(
@@ -92,11 +94,15 @@ def _run(program: Program, monitor: GraphMonitor, project: str, stack_name: str,
 
 
 async def _in_stack(program: Program) -> None:
-    setattr(runtime_stack, "wait_for_rpcs", _drain)  # noqa: B010, a type checker refuses the plain assignment
+    # A type checker refuses plain assignments to functions.
+    setattr(runtime_stack, "wait_for_rpcs", _drain)  # noqa: B010
+    # Pulumi prints the source line of a resource; a graph has none, and collecting them takes a sixth of a recording.
+    setattr(runtime_resource, "_get_stack_trace", source_pb2.StackTrace)  # noqa: B010
     try:
         await runtime_stack.run_in_stack(program)
     finally:
         runtime_stack.wait_for_rpcs = STOCK_WAIT
+        runtime_resource._get_stack_trace = STOCK_STACK_TRACE
 
 
 async def _drain(await_all_outstanding_tasks: bool = True) -> None:

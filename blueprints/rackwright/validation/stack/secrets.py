@@ -28,9 +28,8 @@ def secrets_are_references(plan: StackPlan) -> Iterator[Violation]:
     places += [(At() / "manifests" / i / "body", m.body) for i, m in enumerate(plan.manifests)]
     places += [(At() / "box" / "setup_script", plan.box.setup_script)] if plan.box else []
     for at, value in places:
-        yield from (
-            Violation(place, "add it to run.secrets and refer to it", "This value is a plaintext secret") for place in _secrets(at, value)
-        )
+        for steps in _secrets(value):
+            yield Violation(At((*at.steps, *steps)), "add it to run.secrets and refer to it", "This value is a plaintext secret")
 
 
 @context_rule("D-secret", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/secrets/", Stage.BUILD)
@@ -45,16 +44,15 @@ def secrets_are_configured(context: StackContext) -> Iterator[Violation]:
             yield Violation(At() / "secrets" / name, fix, reason, level=None if known else Level.WARNING, blocks_update=known)
 
 
-def _secrets(at: At, value: Any) -> Iterator[At]:
+def _secrets(value: Any) -> list[tuple[str | int, ...]]:
+    """Paths to plaintext secrets below a value, built on the way back: most of the hundreds of values in a stack are none."""
+    if isinstance(value, str):
+        return [()] if TOKENS.search(value) else []
     if isinstance(value, dict):
         name, text = value.get("name"), value.get("value")  # an environment variable
         if isinstance(name, str) and SECRET_NAME.search(name) and not NO_SECRET.search(name) and isinstance(text, str) and text:
-            yield at / "value"
-            return
-        for key, item in value.items():
-            yield from _secrets(at / key, item)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _secrets(at / index, item)
-    elif isinstance(value, str) and TOKENS.search(value):
-        yield at
+            return [("value",)]
+        items = value.items()
+    else:
+        items = enumerate(value) if isinstance(value, list) else ()
+    return [(step, *steps) for step, item in items for steps in _secrets(item)]

@@ -63,12 +63,14 @@ def local_nvme_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
 @catalog_rule("V-58", Level.WARNING, "https://aws.amazon.com/s3/pricing/#Data_transfer")
 def checkpoint_bucket_is_in_the_region(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The checkpoint bucket should be in the stack's region; writing across regions is slower and billed per byte."""
-    regions = {row.region for row in catalog.availability if row.cloud == plan.place.cloud}
     for index, bucket in enumerate(plan.buckets):
-        named = (r for r in regions if re.search(rf"(?<![a-z0-9]){r}(?![a-z0-9])", bucket.existing_name))  # as a separate word
+        if bucket.key != "checkpoints" or not (name := bucket.existing_name):
+            continue
+        regions = {row.region for row in catalog.availability if row.cloud == plan.place.cloud}
+        named = (r for r in regions if re.search(rf"(?<![a-z0-9]){r}(?![a-z0-9])", name))  # as a separate word
         region = next(named, plan.place.region)
-        if bucket.key == "checkpoints" and region != plan.place.region:
-            message = f"The name of checkpoint bucket {bucket.existing_name} suggests {region}; the machines are in {plan.place.region}"
+        if region != plan.place.region:
+            message = f"The name of checkpoint bucket {name} suggests {region}; the machines are in {plan.place.region}"
             fix = f"use a bucket in {plan.place.region}, or leave it out to create one"
             yield Violation(At() / "buckets" / index / "existing_name", fix, message)
 
