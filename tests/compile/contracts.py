@@ -34,7 +34,7 @@ def crd_schemas() -> dict[tuple[str, str], dict[str, Any]]:
     """(apiVersion, kind) -> schema, closed: a field the CRD lacks is an error, as strict server-side apply makes it."""
     found = {}
     for file in sorted((ROOT / "crds").glob("*/*.yaml")):
-        for crd in yaml.safe_load_all(file.read_text()):
+        for crd in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
             if not crd or crd.get("kind") != "CustomResourceDefinition":
                 continue
             for version in crd["spec"]["versions"]:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from rackwright_pulumi.resource_graph import Graph, Node
 
 from tests import plans
 
+pytestmark = pytest.mark.xdist_group("deployer")  # graphs are recorded once
 ACCOUNT, REGION = "123456789012", "us-east-1"
 PLANS = plans.ALL | plans.NODES | plans.FLEETS
 AWS_PLANS = [name for name, build in PLANS.items() if build().place.cloud == "aws"]
@@ -24,8 +26,13 @@ def graph(plan):
     return record(lambda: declare(plan) and None, stack="test")
 
 
+@cache
+def graph_of(name):
+    return graph(PLANS[name]())
+
+
 def documents(name, **more):
-    return policies(graph(PLANS[name]()), account=ACCOUNT, region=REGION, **more)
+    return policies(graph_of(name), account=ACCOUNT, region=REGION, **more)
 
 
 def statements(found, effect="Allow"):
@@ -49,7 +56,7 @@ def test_every_document_fits_and_only_some_actions_use_all_resources(name):
 
 @pytest.mark.parametrize("name", AWS_PLANS)
 def test_every_action_its_resources_take_is_there(name):
-    found, stack = documents(name), graph(PLANS[name]())
+    found, stack = documents(name), graph_of(name)
     granted = {action for statement in statements(found) for action in statement["Action"]}
     for node in stack.nodes.values():
         if node.type.startswith("aws:"):
@@ -190,7 +197,7 @@ def test_the_stacks_tag_is_set_by_the_call_that_creates_a_resource():
 def test_every_resource_of_a_conditional_kind_has_the_stacks_tag(name):
     """A condition on a tag that the stack does not set would refuse the update."""
     owners = {token for tokens in OWNERS.values() for token in tokens}
-    for node in graph(PLANS[name]()).nodes.values():
+    for node in graph_of(name).nodes.values():
         if node.type in owners:
             assert "rackwright-stack" in node.inputs["tags"], node.label
 
