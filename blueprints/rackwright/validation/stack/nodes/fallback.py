@@ -21,7 +21,9 @@ MOST_RETRIES = 2**31 - 1
 """The largest 32-bit number, in place of no limit."""
 
 
-@rule("V-123", Level.ERROR, PROVISIONING, invariant=True)
+# For an empty group the autoscaler knows resources from tags, but no devices of a DRA driver
+# (kubernetes/autoscaler, tag cluster-autoscaler-1.35.0, cloudprovider/aws/aws_cloud_provider.go, TemplateNodeInfo).
+@rule("V-123", Level.ERROR, PROVISIONING)
 def later_pools_start_empty_and_grow(plan: StackPlan) -> Iterator[Violation]:
     """Only the preferred pool of a fallback starts with machines; the others start with 0 and are autoscaled, except capacity blocks."""
     for at, pool in alternatives(plan):
@@ -33,6 +35,9 @@ def later_pools_start_empty_and_grow(plan: StackPlan) -> Iterator[Violation]:
         if pool.provisioner == "managed" and not pool.autoscaled:
             message = f"Pool {pool.name} starts with 0 nodes, but is not autoscaled, so its machines never start"
             yield Violation(at / "autoscaled", "set it to true", message)
+        if pool.provisioner == "managed" and pool.devices == "dra":
+            message = f"Pool {pool.name} starts with 0 nodes and has EFA by DRA, for which the autoscaler adds no nodes to an empty pool"
+            yield Violation(at / "devices", "use the EFA device plugin", message)
 
 
 # Kueue and the autoscaler look for the CRD when they start; without it Kueue leaves the check out.
