@@ -6,16 +6,14 @@ from typing import Any
 
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.stackplan import ManifestPlan, PoolPlan
+from rackwright.stackplan.operators import PROVISIONING_CONTROLLER, UNLIMITED_RETRIES
 
 API = "kueue.x-k8s.io/v1beta2"
 AFTER_KUEUE = ("kueue",)
 CAPACITY_CHECK, CHECK_KEY, CONFIG_KEY = "capacity", "queue.admission-check", "queue.provisioning-request-config"
-CONTROLLER = "kueue.x-k8s.io/provisioning-request"
 SCALE_UP, CHECK_ONLY = "best-effort-atomic-scale-up.autoscaling.x-k8s.io", "check-capacity.autoscaling.x-k8s.io"
 """Provisioning classes: add all missing machines to one pool, or only look for machines that exist
 (kubernetes/autoscaler@55c37cd cluster-autoscaler/FAQ.md)."""
-NEVER_GIVE_UP = 2**31 - 1
-"""Retries of a request. After the last one Kueue deactivates the job, and the field has 32 bits."""
 WAIT_SECONDS, WAIT_MAX_SECONDS = 60, 600
 """First and longest wait before a job is queued again."""
 READY_MINUTES = 15
@@ -37,13 +35,13 @@ def capacity_check(pools: tuple[PoolPlan, ...]) -> tuple[ManifestPlan, ...]:
         "managedResources": [pools[0].resource],
         "podSetMergePolicy": "IdenticalWorkloadSchedulingRequirements",
         "retryStrategy": {
-            "backoffLimitCount": NEVER_GIVE_UP,
+            "backoffLimitCount": UNLIMITED_RETRIES,
             "backoffBaseSeconds": WAIT_SECONDS,
             "backoffMaxSeconds": WAIT_MAX_SECONDS,
         },
     } | ({} if grows else {"parameters": {"noRetry": "true"}})
     config = {"apiGroup": API.partition("/")[0], "kind": "ProvisioningRequestConfig", "name": CAPACITY_CHECK}
-    check = obj(API, "AdmissionCheck", CAPACITY_CHECK, spec={"controllerName": CONTROLLER, "parameters": config})
+    check = obj(API, "AdmissionCheck", CAPACITY_CHECK, spec={"controllerName": PROVISIONING_CONTROLLER, "parameters": config})
     return (
         ManifestPlan(CONFIG_KEY, obj(API, "ProvisioningRequestConfig", CAPACITY_CHECK, spec=spec), AFTER_KUEUE),
         ManifestPlan(CHECK_KEY, check, (*AFTER_KUEUE, CONFIG_KEY)),

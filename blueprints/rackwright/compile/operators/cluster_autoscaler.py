@@ -7,7 +7,7 @@ from typing import Any
 from rackwright.compile.operators.capacity_check import POOL_BACKOFF_MINUTES, provisioning_request_crd
 from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, release
 from rackwright.stackplan import PoolPlan, ReleasePlan, ref
-from rackwright.stackplan.operators import CLUSTER_AUTOSCALER
+from rackwright.stackplan.operators import CLUSTER_AUTOSCALER, PROVISIONING_FLAG
 
 MAX_PRIORITY = 100
 """Priority of the pool that grows first; each further pool has one less."""
@@ -33,7 +33,7 @@ def cluster_autoscaler(pools: Sequence[PoolPlan], stack: str, checks_capacity: b
         "extraArgs": arguments,
     }
     if checks_capacity:
-        arguments |= {"enable-provisioning-requests": True, "initial-node-group-backoff-duration": f"{POOL_BACKOFF_MINUTES}m"}
+        arguments |= {PROVISIONING_FLAG: True, "initial-node-group-backoff-duration": f"{POOL_BACKOFF_MINUTES}m"}
         values["extraObjects"] = [provisioning_request_crd()]
     if len(pools) > 1:
         arguments["expander"] = "priority,least-waste"

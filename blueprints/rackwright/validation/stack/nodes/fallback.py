@@ -9,16 +9,13 @@ from rackwright.cost.node_counts import does_the_work
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, StackPlan
-from rackwright.stackplan.operators import CLUSTER_AUTOSCALER
+from rackwright.stackplan.operators import CLUSTER_AUTOSCALER, PROVISIONING_CONTROLLER, PROVISIONING_FLAG, UNLIMITED_RETRIES
 from rackwright.validation.stack.registry import manifests, pools, rule
 
 PROVISIONING = "https://kueue.sigs.k8s.io/docs/concepts/admission_check/provisioning_request/"
 PODS_READY = "https://kueue.sigs.k8s.io/docs/tasks/manage/setup_wait_for_pods_ready/"
 EXPANDERS = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/expander/priority/readme.md"
-CONTROLLER = "kueue.x-k8s.io/provisioning-request"
-FLAG, CRD = "enable-provisioning-requests", "provisioningrequests.autoscaling.x-k8s.io"
-MOST_RETRIES = 2**31 - 1
-"""The largest 32-bit number, in place of no limit."""
+CRD = "provisioningrequests.autoscaling.x-k8s.io"
 
 
 # For an empty group the autoscaler knows resources from tags, but no devices of a DRA driver
@@ -51,7 +48,8 @@ def queue_of_a_fallback_checks_capacity(plan: StackPlan) -> Iterator[Violation]:
     checks = {
         manifest.body["metadata"]["name"]
         for _, manifest in manifests(plan, "AdmissionCheck")
-        if manifest.body["spec"]["controllerName"] == CONTROLLER and manifest.body["spec"].get("parameters", {}).get("name") in configs
+        if manifest.body["spec"]["controllerName"] == PROVISIONING_CONTROLLER
+        and manifest.body["spec"].get("parameters", {}).get("name") in configs
     }
     at, queue = queues[0]
     used = {each["name"] for each in queue.body["spec"].get("admissionChecksStrategy", {}).get("admissionChecks", [])}
@@ -59,7 +57,7 @@ def queue_of_a_fallback_checks_capacity(plan: StackPlan) -> Iterator[Violation]:
         message = (
             f"Queue {queue.body['metadata']['name']} has no admission check of ProvisioningRequests, so jobs are admitted without machines"
         )
-        yield Violation(at / "spec" / "admissionChecksStrategy", f"add an admission check of {CONTROLLER}", message)
+        yield Violation(at / "spec" / "admissionChecksStrategy", f"add an admission check of {PROVISIONING_CONTROLLER}", message)
     if "operators" in plan.layers:
         yield from _unanswered_requests(plan)
 
@@ -69,11 +67,11 @@ def _unanswered_requests(plan: StackPlan) -> Iterator[Violation]:
     index, found = next(((i, each) for i, each in enumerate(plan.releases) if each.name == CLUSTER_AUTOSCALER), (len(plan.releases), None))
     at, values = At() / "releases" / index, found.values if found else {}
     crds = [each["metadata"]["name"] for each in values.get("extraObjects", ())]
-    if not values.get("extraArgs", {}).get(FLAG):
+    if not values.get("extraArgs", {}).get(PROVISIONING_FLAG):
         message = (
             f"No autoscaler answers ProvisioningRequests: {CLUSTER_AUTOSCALER} is {'installed without the flag' if found else 'missing'}"
         )
-        yield Violation(at / "values" / "extraArgs", f"set {FLAG}: true on the release {CLUSTER_AUTOSCALER}", message)
+        yield Violation(at / "values" / "extraArgs", f"set {PROVISIONING_FLAG}: true on the release {CLUSTER_AUTOSCALER}", message)
     if CRD not in crds:
         message = f"The CRD {CRD} is missing, so Kueue starts without the capacity check"
         yield Violation(at / "values" / "extraObjects", f"add it to the release {CLUSTER_AUTOSCALER}", message)
@@ -91,9 +89,9 @@ def waiting_jobs_stay_active(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at, "set backoffLimitCount to null", message)
     for at, manifest in manifests(plan, "ProvisioningRequestConfig"):
         limit = manifest.body["spec"].get("retryStrategy", {}).get("backoffLimitCount", 3)
-        if limit < MOST_RETRIES:
+        if limit < UNLIMITED_RETRIES:
             message = f"Kueue deactivates a job after {limit} failed requests for machines"
-            yield Violation(at / "spec" / "retryStrategy" / "backoffLimitCount", f"set it to {MOST_RETRIES}", message)
+            yield Violation(at / "spec" / "retryStrategy" / "backoffLimitCount", f"set it to {UNLIMITED_RETRIES}", message)
 
 
 @rule("V-126", Level.ERROR, EXPANDERS, invariant=True)
