@@ -218,7 +218,16 @@ def nodes_plan(machine: str = "p5.48xlarge", storage: str = "auto", **nodes) -> 
 
 
 OWN_AMI = "ami-0123456789abcdef0"
+
+
+def fallback_case(*entries, **more):
+    """The training cluster with a fallback; default: a reservation of two machines, then four on demand, then four by spot."""
+    held = {"id": "cr-0123456789abcdef0", "instance": "p5.48xlarge", "count": 2, "zone": "us-east-1a"}
+    return training_case(place=AWS | {"capacity": {"fallback": [*(entries or ({"reservation": held}, "on-demand", "spot"))]}}, **more)
+
+
 NODES = {
+    "fallback": lambda: compiled(fallback_case()),
     "bottlerocket": lambda: nodes_plan(image="bottlerocket"),
     "own-ami": lambda: nodes_plan(image={"ami": OWN_AMI, "family": "al2023"}),
     "ubuntu": lambda: nodes_plan(image={"ami": OWN_AMI, "family": "ubuntu"}, storage="none"),

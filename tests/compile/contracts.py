@@ -62,6 +62,8 @@ def _closed(schema: Any) -> Any:
     if schema.get("x-kubernetes-int-or-string"):
         return {key: value for key, value in schema.items() if key == "pattern"}
     out = {key: _closed(value) for key, value in schema.items()}
+    if isinstance(out.get("pattern"), str) and "(?i)" in out["pattern"]:
+        out["pattern"] = "(?i)" + out["pattern"].replace("(?i)", "")  # Go allows the flag anywhere
     if isinstance(out.get("properties"), dict) and "additionalProperties" not in out and "type" in schema:
         out["additionalProperties"] = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     return out

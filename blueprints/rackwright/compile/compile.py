@@ -12,6 +12,7 @@ from rackwright.compile.blueprints.tpu_pod import tpu_plan
 from rackwright.compile.blueprints.training_cluster import training_plan
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.cost_alerts import with_cost_alerts
+from rackwright.compile.nodes.roll import with_rolls
 from rackwright.compile.spec_options import apply_spec_options
 from rackwright.compile.unsupported import unsupported_problems
 from rackwright.compile.version_pins import with_version_pins
@@ -58,7 +59,7 @@ def compile_plan(
     context = CompileContext(spec, plan, fit, today, expires_on, now, place, catalog=catalog or Catalog.default())
     if problems := refusals(context):
         raise UserError(problems)
-    compiled = with_cost_alerts(context, apply_spec_options(context, PATHS[kind, fit.candidate.cloud](context)))
+    compiled = with_rolls(context, with_cost_alerts(context, apply_spec_options(context, PATHS[kind, fit.candidate.cloud](context))))
     return with_version_pins(compiled, pins) if pins else compiled
 
 

@@ -9,15 +9,16 @@ from rackwright.stackplan import LAYERS, ManifestPlan, StackPlan
 from rackwright.stackplan.labels import ROLE_LABEL
 
 CLUSTER_SCOPED_KINDS = (
-    "Topology", "ResourceFlavor", "ClusterQueue", "WorkloadPriorityClass", "PriorityClass", "AdmissionCheck", "NodePool", "EC2NodeClass",
-    "StorageClass", "DeviceClass", "ClusterRole", "ClusterRoleBinding",
+    "Topology", "ResourceFlavor", "ClusterQueue", "WorkloadPriorityClass", "PriorityClass", "AdmissionCheck", "ProvisioningRequestConfig",
+    "NodePool", "EC2NodeClass", "StorageClass", "DeviceClass", "ClusterRole", "ClusterRoleBinding",
 )  # fmt: skip
 """Cluster-scoped kinds in plans; volumes already contain the stack's name."""
 REFERENCE_FIELDS = (
-    "topologyName", "clusterQueue", "priorityClassName", "storageClassName", "deviceClassName", "kueue.x-k8s.io/priority-class",
+    "topologyName", "clusterQueue", "onFlavors", "priorityClassName", "storageClassName", "deviceClassName",
+    "kueue.x-k8s.io/priority-class",
 )  # fmt: skip
 """Fields that contain the name of such an object"""
-NAMED_REFERENCE_FIELDS = ("flavors", "nodeClassRef")
+NAMED_REFERENCE_FIELDS = ("flavors", "admissionChecks", "parameters", "nodeClassRef")
 """Fields that contain references with a `name`"""
 
 

@@ -8,7 +8,7 @@ from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
 from rackwright.cost import network, storage
 from rackwright.cost.bill_line import BillLine, hourly, monthly
-from rackwright.cost.node_counts import is_sized, nodes_at_start
+from rackwright.cost.node_counts import is_sized, nodes_at_start, sized_nodes
 from rackwright.cost.prices import fee_price, machine_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
@@ -58,7 +58,7 @@ def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
 def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     """Lines of the layers that this stack builds, without existing resources."""
     if machine_layer(stack) in stack.layers:
-        yield _accelerators(fit)
+        yield from _accelerators(stack, fit)
         yield from _others(stack, fit, spec, catalog, hours)
         if stack.kind is not BlueprintKind.BOX and not (stack.cluster and stack.cluster.existing):
             name = profile(stack.place.cloud).fees["control_plane"]
@@ -71,20 +71,25 @@ def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: floa
         yield monthly("encryption key", 1, "key", fee_price(catalog, "kms-key", stack.place, "month"), hours)
 
 
-def _accelerators(fit: Fit) -> BillLine:
-    """The sized machines at the price and time of the fit; serving at its usual number of replicas."""
-    chosen = fit.candidate
-    priced = chosen.price_usd_per_hour is not None
-    return BillLine(
+def _accelerators(stack: StackPlan, fit: Fit) -> Iterator[BillLine]:
+    """The sized machines at the price and time of the fit; serving at its usual number of replicas.
+
+    Machines that a preferred pool of a fallback starts with are on the line of that pool.
+    """
+    chosen, nodes = fit.candidate, sized_nodes(stack, fit)
+    if not nodes:
+        return
+    priced, share = chosen.price_usd_per_hour is not None, nodes / chosen.nodes
+    yield BillLine(
         what=f"{chosen.machine}, {chosen.capacity}",
-        quantity=chosen.nodes,
-        unit="machines" if chosen.nodes > 1 else "machine",
+        quantity=nodes,
+        unit="machines" if nodes > 1 else "machine",
         unit_price_usd=chosen.price_usd_per_hour,
         per="hour",
         price_date=chosen.price_as_of,
         source=chosen.price_source,
-        hourly_usd=fit.usd_per_hour if priced else None,
-        total_usd=fit.cost_usd.p50 if priced and fit.cost_usd else None,
+        hourly_usd=fit.usd_per_hour * share if priced and fit.usd_per_hour is not None else None,
+        total_usd=fit.cost_usd.p50 * share if priced and fit.cost_usd else None,
         price_region="" if chosen.price_region == chosen.region else chosen.price_region,
     )
 
@@ -104,7 +109,7 @@ def _monitoring(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> I
     fees = profile(stack.place.cloud).fees
     if "machine_metric" not in fees or machine_layer(stack) not in stack.layers:
         return
-    machines = 1 if stack.box else sum(nodes_at_start(pool, fit) for pool in stack.pools)
+    machines = 1 if stack.box else sum(nodes_at_start(stack, pool, fit) for pool in stack.pools)
     price = fee_price(catalog, fees["machine_metric"], stack.place, "metric-month")
     yield monthly("detailed metrics of machines", METRICS_PER_MACHINE * machines, "metrics", price, hours)
     alarms = int(bool(stack.box and stack.box.idle_stop_minutes))

@@ -22,7 +22,7 @@ def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float
         yield from _disk("root disk", stack.box.root, 1, stack.place, catalog, hours)
         yield from _disk("data disk", stack.box.data, 1, stack.place, catalog, hours) if stack.box.data else ()
     for pool in stack.pools if machines else ():
-        if nodes := nodes_at_start(pool, fit):
+        if nodes := nodes_at_start(stack, pool, fit):
             yield from _disk(f"disks of {pool.name}", pool.disk, nodes, stack.place, catalog, hours)
     if base:
         yield from _buckets(stack, spec, catalog, hours)

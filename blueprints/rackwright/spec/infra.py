@@ -102,7 +102,7 @@ class Capacity(Part):
     ordered: tuple[CapacityEntry, ...] = ()
     """Alternatives for sizing, most preferred first; the first one that fits is used."""
     fallback: tuple[CapacityEntry, ...] = ()
-    """One pool per entry is provisioned; the scheduler prefers the first."""
+    """One pool per entry: the first starts with machines; the next ones start theirs where it has no capacity. AWS only."""
 
 
 class ExistingSubnet(Part):

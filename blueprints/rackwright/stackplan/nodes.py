@@ -123,6 +123,10 @@ class PoolPlan:
     """EFA interfaces over which a node reads the Lustre file system; 0: over TCP."""
     serves: tuple[str, ...] = ()
     """Names of its workloads; empty: all"""
+    max_unavailable: int | None = None
+    """Machines that an update of a managed pool replaces together; None: the cloud's default, one."""
+    update_minutes: int | None = None
+    """Time limit of an update; None: the provider's default."""
 
     @property
     def fabric_interfaces(self) -> int:

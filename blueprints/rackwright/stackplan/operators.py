@@ -1,4 +1,4 @@
-"""Helm releases that rules refer to by name, and Karpenter's names for capacity modes."""
+"""Names of operators that plans use and rules check: Helm releases, the capacity check of Kueue, Karpenter's capacity modes."""
 
 EFA_PLUGIN, EFA_DRA_DRIVER, NEURON_PLUGIN = "aws-efa-k8s-device-plugin", "aws-dranet", "neuron-helm-chart"
 CLUSTER_AUTOSCALER = "cluster-autoscaler"
@@ -6,3 +6,7 @@ MONITORING = "kube-prometheus-stack"
 KARPENTER_CRDS, KARPENTER = "karpenter-crd", "karpenter"
 KARPENTER_CAPACITY_TYPES = {"on-demand": "on-demand", "spot": "spot", "reservation": "reserved", "capacity-block": "reserved"}
 """Capacity mode -> value of karpenter.sh/capacity-type (https://karpenter.sh/docs/concepts/nodepools/#capacity-type)."""
+PROVISIONING_CONTROLLER, PROVISIONING_FLAG = "kueue.x-k8s.io/provisioning-request", "enable-provisioning-requests"
+"""Kueue's controller of admission checks that ask the cluster autoscaler, and the autoscaler's flag to answer them."""
+UNLIMITED_RETRIES = 2**31 - 1
+"""Retries of a ProvisioningRequest, in a field of 32 bits that has no value for no limit. After the last one Kueue deactivates the job."""

@@ -8,6 +8,7 @@ import pulumi
 from pulumi import Input, Output, Resource, ResourceOptions
 from pulumi_kubernetes import Provider
 from rackwright.stackplan import AddonPlan, PoolPlan, StackPlan
+from rackwright.stackplan.operators import CLUSTER_AUTOSCALER
 
 from rackwright_pulumi.aws.addons import AwsAddons
 from rackwright_pulumi.aws.cluster.cluster import AwsCluster
@@ -125,7 +126,8 @@ def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[ExportedKarpenter | N
 def _autoscaler(stack: AwsStack, cluster: Cluster, pools: Mapping[str, AwsPool]) -> Sequence[Resource]:
     """The autoscaler's role and tags. An existing cluster uses its own autoscaler, because EKS rejects a second pod identity."""
     autoscaled = tuple(plan for plan in stack.plan.pools if plan.autoscaled and plan.name in pools)
-    if not autoscaled or isinstance(cluster, AwsExistingCluster):
+    installed = any(release.name == CLUSTER_AUTOSCALER for release in stack.plan.releases)
+    if not (autoscaled or installed) or isinstance(cluster, AwsExistingCluster):
         return ()
     from rackwright_pulumi.aws.autoscaling import AwsAutoscaler  # most stacks do not need its part of the SDK
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 from rackwright.stackplan import CapacityPlan
-from rackwright_pulumi.aws.pool.pool import MAX_UNAVAILABLE, NODE_ROLL_MINUTES, max_unavailable
 
 from tests.components.aws.test_aws_pool import BLOCK, NODE_GROUP, PLACEMENT, SCHEDULE, TEMPLATE, gpu, graph_of, template
 
@@ -53,16 +52,16 @@ def test_machines_leave_before_others_start_where_capacity_is_finite(mode):
     assert inputs["updateConfig"]["updateStrategy"] == ("MINIMAL" if finite else "DEFAULT")
 
 
-@pytest.mark.parametrize("nodes", [0, 1, 2, 3, 4, 64, 256, 300, 512, 1000])
-def test_every_pool_is_replaced_within_its_timeout(nodes):
-    """One machine at a time, a pool of 64 took a day, and the update failed after an hour."""
-    node_group = graph_of(gpu(nodes_min=nodes, nodes_max=nodes, nodes_start=nodes)).one(NODE_GROUP)
-    together = node_group.inputs["updateConfig"]["maxUnavailable"]
-    assert together == max_unavailable(nodes)
-    assert 1 <= together <= MAX_UNAVAILABLE
-    timeout_min = int(node_group.options["customTimeouts"]["update"].removesuffix("m"))
-    assert -(-nodes // together) * NODE_ROLL_MINUTES <= timeout_min
-    assert timeout_min == 60 or nodes > 300
+def test_a_pool_is_replaced_with_the_settings_of_its_plan():
+    node_group = graph_of(gpu(max_unavailable=22, update_minutes=80)).one(NODE_GROUP)
+    assert node_group.inputs["updateConfig"]["maxUnavailable"] == 22
+    assert node_group.options["customTimeouts"] == {"create": "40m", "update": "80m", "delete": "40m"}
+
+
+def test_a_plan_without_roll_settings_has_the_defaults_of_eks_and_the_provider():
+    node_group = graph_of(gpu()).one(NODE_GROUP)
+    assert node_group.inputs["updateConfig"]["maxUnavailable"] == 1
+    assert node_group.options["customTimeouts"] == {"create": "40m", "delete": "40m"}
 
 
 def test_only_gpu_machines_that_are_added_later_have_the_autoscaler_label():

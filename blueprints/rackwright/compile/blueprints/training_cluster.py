@@ -30,7 +30,7 @@ def training_plan(context: CompileContext) -> StackPlan:
     clients = with_lustre_interfaces(context.catalog, file_system, (*sized, *listed))
     pools, extras = clients[: len(sized)], clients[len(sized) :]
     pool, everything, machine = pools[0], (system_pool(context, place), *clients), context.machine
-    releases = _releases(context, clients)
+    releases = _releases(context, clients, has_fallback=len(sized) > 1)
     quota = QueueQuota.of(machine, (machine.efa_interfaces or 0) if pool.nics else 0)
     addons = eks_addons(file_system is not None)
     volumes = lustre_volume(file_system, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
@@ -71,13 +71,13 @@ def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
     return (service_account(namespace, ACCOUNT), *policies, *run_secrets(context.spec.workload.run, namespace))
 
 
-def _releases(context: CompileContext, pools: tuple[PoolPlan, ...]) -> tuple[ReleasePlan, ...]:
+def _releases(context: CompileContext, pools: tuple[PoolPlan, ...], has_fallback: bool) -> tuple[ReleasePlan, ...]:
     autoscaled = [pool for pool in pools if pool.autoscaled]
     operators = (
         monitoring(),
         *device_releases(pools),
         jobset(),
-        *([cluster_autoscaler(autoscaled, context.spec.name)] if autoscaled else []),
+        *([cluster_autoscaler(autoscaled, context.spec.name, has_fallback)] if autoscaled or has_fallback else []),
     )
     claims = (EFA_RESOURCE, EFA_DEVICE_CLASS) if any(release.name == EFA_DRA_DRIVER for release in operators) else None
     return (*operators, kueue(operators, claims))

@@ -9,7 +9,6 @@ from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity import capacity_entry, capacity_plan, extra_pool_entries, has_started, pool_bounds
 from rackwright.compile.nodes.fabric import nic_layout
 from rackwright.spec.blueprint import OwnImage
-from rackwright.spec.infra import CapacityEntry
 from rackwright.stackplan import CapacityPlan, DiskPlan, PlacePlan, PoolPlan, TaintPlan
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.capacity import ADJACENT_MODES
@@ -40,20 +39,18 @@ def system_pool(context: CompileContext, place: PlacePlan) -> PoolPlan:
 
 
 def accelerator_pools(context: CompileContext, place: PlacePlan, counts: tuple[int, int, int] | None = None) -> tuple[PoolPlan, ...]:
-    """The sized pool, or one pool per entry of `capacity.fallback` in that order. The others start empty and grow when jobs wait.
+    """The sized pool, or one pool per entry of `capacity.fallback` in that order. Only the first starts with machines; the others grow.
     counts: see `accelerator_pool`.
     """
     sized = accelerator_pool(context, place, POOL_NAMES[context.machine.kind], counts)
     entries = context.place.capacity.fallback
     if len(entries) < 2:
         return (sized,)
-    names = _fallback_names(
-        sized.name, [capacity_plan(context, entry).mode for entry in entries], entries.index(capacity_entry(context) or entries[0])
-    )
-    pools = (
-        sized if name == sized.name else _fallback_pool(context, sized, name, entry) for name, entry in zip(names, entries, strict=True)
-    )
-    return tuple(replace(pool, preference=order, labels=(*pool.labels, (POOL_LABEL, pool.name))) for order, pool in enumerate(pools))
+    chosen = entries.index(capacity_entry(context) or entries[0])
+    plans = [sized.capacity if order == chosen else capacity_plan(context, entry) for order, entry in enumerate(entries)]
+    names = _fallback_names(sized.name, [plan.mode for plan in plans], chosen)
+    pools = (_fallback_pool(context, sized, *pool, counts) for pool in zip(names, plans, range(len(plans)), strict=True))
+    return tuple(replace(pool, labels=(*pool.labels, (POOL_LABEL, pool.name))) for pool in pools)
 
 
 def _fallback_names(sized: str, modes: list[str], chosen: int) -> list[str]:
@@ -67,19 +64,28 @@ def _fallback_names(sized: str, modes: list[str], chosen: int) -> list[str]:
     return names
 
 
-def _fallback_pool(context: CompileContext, sized: PoolPlan, name: str, entry: CapacityEntry) -> PoolPlan:
-    """The sized pool in another capacity mode, with at most the nodes of its reservation. Capacity blocks are not autoscaled."""
-    capacity = capacity_plan(context, entry)
+def _fallback_pool(
+    context: CompileContext, sized: PoolPlan, name: str, capacity: CapacityPlan, preference: int, counts: tuple[int, int, int] | None
+) -> PoolPlan:
+    """The sized pool in a capacity mode, with at most the nodes of its reservation. Capacity blocks are not autoscaled.
+
+    The preferred pool starts at its usual size, the others without nodes. A block is paid for, so its nodes always run within its hours.
+    """
     high = min(sized.nodes_max, capacity.count or sized.nodes_max)
     block = capacity.mode == "capacity-block"
+    low, start = 0, high if block and has_started(capacity, context) else 0
+    if preference == 0 and not block:
+        wanted = counts or pool_bounds(context, high, capacity)
+        low, start = min(wanted[0], high), min(wanted[2], high)
     return replace(
         sized,
         name=name,
         capacity=capacity,
-        nodes_min=0,
+        nodes_min=low,
         nodes_max=high,
-        nodes_start=high if block and has_started(capacity, context) else 0,
-        autoscaled=not block,
+        nodes_start=start,
+        autoscaled=low < high and not block,
+        preference=preference,
         adjacent=_uses_placement_group(context, context.machine, capacity, high),
     )
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rackwright.compile.operators.capacity_check import READY_MINUTES, WAIT_MAX_SECONDS, WAIT_SECONDS
 from rackwright.compile.operators.versions import CHARTS
 from rackwright.stackplan import ReleasePlan
 from rackwright.stackplan.labels import ROLE_LABEL
@@ -66,7 +67,8 @@ def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = No
         "manager": {"resources": {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}},
     }
     spared = dict.fromkeys((*SYSTEM_NAMESPACES, *(r.namespace for r in releases)))
-    config = KUEUE_CONFIG.format(", ".join(spared), KUEUE_CLAIMS.format(*claims) if claims else "")
+    device_claims = KUEUE_CLAIMS.format(*claims) if claims else ""
+    config = KUEUE_CONFIG.format(", ".join(spared), READY_MINUTES, WAIT_SECONDS, WAIT_MAX_SECONDS, device_claims)
     values = {"controllerManager": manager, "managerConfig": {"controllerManagerConfigYaml": config}}
     return release("kueue", "kueue-system", values, tuple(r.name for r in releases))
 
@@ -99,19 +101,21 @@ managedJobsNamespaceSelector:
       operator: NotIn
       values: [{}]
 waitForPodsReady:
-  timeout: 15m
+  timeout: {}m
   recoveryTimeout: 5m
   blockAdmission: false
   requeuingStrategy:
     timestamp: Eviction
-    backoffLimitCount: 5
+    backoffLimitCount: null
+    backoffBaseSeconds: {}
+    backoffMaxSeconds: {}
 resources:
   excludeResourcePrefixes: [ephemeral-storage]
 {}integrations:
   frameworks: [batch/job, jobset.x-k8s.io/jobset, leaderworkerset.x-k8s.io/leaderworkerset, pod]
 """
-"""Kueue's configuration file. A group of pods that is not ready within 15 minutes releases its machines. Disk has no quota, so it is
-excluded; jobs that request it would never be admitted."""
+"""Kueue's configuration file. A group of pods that is not ready in time releases its machines and is queued again, without a limit of
+retries, after which Kueue would deactivate the job. Disk has no quota, so it is excluded; jobs that request it would never be admitted."""
 KUEUE_CLAIMS = """\
   deviceClassMappings:
     - name: {}

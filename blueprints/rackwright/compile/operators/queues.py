@@ -1,15 +1,16 @@
 """Kueue objects of API v1beta2: topology, flavors, cluster queues with quotas, and a queue per team."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.compile.kubernetes.manifests import Body, obj, priority_class
+from rackwright.compile.operators.capacity_check import AFTER_KUEUE, API, CAPACITY_CHECK, CHECK_KEY, capacity_check
 from rackwright.stackplan import ManifestPlan, PoolPlan
 from rackwright.stackplan.labels import POOL_LABEL, ROLE_LABEL
 from rackwright.units import GIB
 
-API = "kueue.x-k8s.io/v1beta2"
 LAYER_LABEL, HOST_LABEL = "topology.k8s.aws/network-node-layer-{}", "kubernetes.io/hostname"
 """Layer 1 is the spine, the last one the leaf (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
 HUGE_PAGES_MIB = 5120
@@ -17,9 +18,8 @@ HUGE_PAGES_MIB = 5120
 PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted before ordinary jobs."))
 CLUSTER_QUEUE, DEFAULT_QUEUE = "accelerators", "default"
 DEFAULT_FLAVOR = "accelerator"
-"""The flavor of pools without a pool label."""
+"""The flavor of the sized pools; other pools have a flavor with their name."""
 DEFAULT_NAMES = (CLUSTER_QUEUE, DEFAULT_QUEUE, DEFAULT_FLAVOR)
-AFTER_KUEUE = ("kueue",)
 
 
 def aws_topology_levels(machine: Machine) -> tuple[str, ...]:
@@ -41,21 +41,21 @@ class QueueQuota:
 
 
 def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, levels: tuple[str, ...] = ()) -> tuple[ManifestPlan, ...]:
-    """Queues of pools with the same machines. Pools with a pool label have a flavor each, tried in order; TPU slices share one.
+    """The queue of the sized pools, which share a flavor. Jobs without a queue name use `default`.
 
-    With several flavors jobs are not placed by topology. Kueue evaluates topology on existing nodes only, so an empty pool would never
-    grow, and in a queue with both kinds of flavors it skips those with a topology
-    (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go). Jobs without a queue name use `default`.
+    Pools of a fallback are alternatives: the quota is that of the largest, and the autoscaler selects the pool, because Kueue does not try
+    another flavor after a failed admission check (https://github.com/kubernetes-sigs/kueue/issues/2560). Their jobs are not placed by
+    topology: Kueue evaluates it on existing nodes only (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go).
     """
-    alike: dict[str, list[PoolPlan]] = {}  # flavor -> its pools, the preferred flavor first
-    for pool in sorted(pools, key=lambda pool: pool.preference):
-        alike.setdefault(dict(pool.labels).get(POOL_LABEL, DEFAULT_FLAVOR), []).append(pool)
-    levels = levels if len(alike) == 1 else ()
+    are_alternatives = len({pool.preference for pool in pools}) > 1
+    levels = () if are_alternatives else levels
+    checks = capacity_check(pools) if are_alternatives else ()
     topology = obj(API, "Topology", "fabric", spec={"levels": [{"nodeLabel": label} for label in levels]})
     return (
         *([ManifestPlan("queue.topology", topology, AFTER_KUEUE)] if levels else []),
-        *(_flavor(name, group[0], bool(levels)) for name, group in alike.items()),
-        _cluster_queue({name: _nominal_quota(group, quota) for name, group in alike.items()}, namespace),
+        _flavor(DEFAULT_FLAVOR, pools[0], bool(levels)),
+        *checks,
+        _cluster_queue(_nominal_quota(pools, quota), namespace, DEFAULT_FLAVOR, has_check=are_alternatives),
         _local_queue(namespace),
         *(
             ManifestPlan(f"queue.priority.{n}", obj(API, "WorkloadPriorityClass", n, value=value, description=text), AFTER_KUEUE)
@@ -72,7 +72,7 @@ def extra_queues(catalog: Catalog, pools: tuple[PoolPlan, ...], namespace: str) 
         quota = QueueQuota.of(catalog.machine(pool.machine), pool.fabric_interfaces if pool.devices == "plugin" else 0)
         manifests += [
             _flavor(pool.name, pool, topology=False),
-            _cluster_queue({pool.name: _nominal_quota([pool], quota)}, namespace, pool.name),
+            _cluster_queue(_nominal_quota((pool,), quota), namespace, pool.name, pool.name),
             _local_queue(namespace, pool.name, pool.name),
         ]
     return tuple(manifests)
@@ -93,8 +93,12 @@ def _key(kind: str, name: str) -> str:
     return f"queue.{kind}" if name in DEFAULT_NAMES else f"queue.{kind}.{name}"
 
 
-def _nominal_quota(pools: list[PoolPlan], quota: QueueQuota) -> dict[str, int | str]:
-    nodes, pool = sum(pool.nodes_max for pool in pools), pools[0]
+def _nominal_quota(pools: tuple[PoolPlan, ...], quota: QueueQuota) -> dict[str, int | str]:
+    """Resources of the nodes of pools that are filled together, at the largest preference."""
+    together: Counter[int] = Counter()
+    for each in pools:
+        together[each.preference] += each.nodes_max
+    nodes, pool = max(together.values()), pools[0]
     nominal: dict[str, int | str] = {"cpu": quota.cpu * nodes, "memory": f"{quota.memory_gib * nodes}Gi"}
     if pool.resource:
         nominal[pool.resource] = pool.accelerator_count * nodes
@@ -103,18 +107,20 @@ def _nominal_quota(pools: list[PoolPlan], quota: QueueQuota) -> dict[str, int | 
     return nominal
 
 
-def _cluster_queue(nominal: dict[str, dict[str, int | str]], namespace: str, name: str = CLUSTER_QUEUE) -> ManifestPlan:
-    """nominal: flavor -> resource -> amount, in the order of use; the next flavor is tried before preemption."""
-    flavors = [{"name": name, "resources": [{"name": r, "nominalQuota": n} for r, n in row.items()]} for name, row in nominal.items()]
+def _cluster_queue(
+    nominal: dict[str, int | str], namespace: str, flavor: str, name: str = CLUSTER_QUEUE, has_check: bool = False
+) -> ManifestPlan:
+    """nominal: resource -> amount of the flavor. has_check: jobs are admitted after the capacity check."""
+    resources = [{"name": resource, "nominalQuota": amount} for resource, amount in nominal.items()]
     spec: Body = {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
         "queueingStrategy": "BestEffortFIFO",
         "preemption": {"withinClusterQueue": "LowerPriority"},
-        "resourceGroups": [{"coveredResources": list(next(iter(nominal.values()))), "flavors": flavors}],
+        "resourceGroups": [{"coveredResources": list(nominal), "flavors": [{"name": flavor, "resources": resources}]}],
     }
-    if len(nominal) > 1:
-        spec["flavorFungibility"] = {"whenCanBorrow": "TryNextFlavor", "whenCanPreempt": "TryNextFlavor"}
-    after = (*AFTER_KUEUE, *(_key("flavor", flavor) for flavor in nominal))
+    if has_check:
+        spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": CAPACITY_CHECK, "onFlavors": [flavor]}]}
+    after = (*AFTER_KUEUE, _key("flavor", flavor), *([CHECK_KEY] if has_check else []))
     return ManifestPlan(_key("cluster-queue", name), obj(API, "ClusterQueue", name, spec=spec), after)
 
 

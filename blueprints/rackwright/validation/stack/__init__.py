@@ -2,7 +2,7 @@
 
 from rackwright.validation.stack import budget, cost_alerts, existing, naming, network, quota, secrets
 from rackwright.validation.stack.cluster import operators, queues, serving
-from rackwright.validation.stack.nodes import capacity, fabric, images, placement, provisioning, reservations, tpu
+from rackwright.validation.stack.nodes import capacity, fabric, fallback, images, placement, provisioning, reservations, tpu
 from rackwright.validation.stack.quota import QuotaNeed, check_quota, quota_needs
 from rackwright.validation.stack.registry import RULES, StackContext, check, refuse_broken_invariants, stack_problems
 from rackwright.validation.stack.storage import lustre, volumes
@@ -13,6 +13,7 @@ AREAS = (
     cost_alerts,
     existing,
     fabric,
+    fallback,
     operators,
     lustre,
     naming,

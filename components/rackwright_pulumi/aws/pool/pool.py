@@ -1,6 +1,5 @@
 """Node pool: an EKS managed node group and its launch template."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
@@ -45,11 +44,8 @@ driver (docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami)."""
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
 INITIALIZATION_FAILED = "#initerror"
 """Property path of the engine for a failed initialization (pulumi: pkg/resource/deploy/step_generator.go)."""
-ROLL_MINUTES, NODE_ROLL_MINUTES = 60, 20
-"""Time in which an update replaces every machine of a pool, and of machines that are replaced together: EKS waits 15 minutes for their
-pods to leave, then they start. https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html"""
-MAX_UNAVAILABLE = 100
-"""Machines that EKS replaces together: https://docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupUpdateConfig.html"""
+DEFAULT_UNAVAILABLE = 1
+"""Machines that EKS replaces together by default: https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html"""
 
 
 class AwsPoolArgs(TypedDict):
@@ -101,15 +97,9 @@ class AwsPool(pulumi.ComponentResource):
         self.register_outputs({"nodeGroupName": self.node_group_name, "scalingGroupName": self.scaling_group_name})
 
 
-def max_unavailable(nodes: int) -> int:
-    """Machines that are replaced together, so that a pool of `nodes` is replaced within ROLL_MINUTES where EKS allows as many."""
-    return min(MAX_UNAVAILABLE, max(1, math.ceil(nodes * NODE_ROLL_MINUTES / ROLL_MINUTES)))
-
-
-def _timeouts(nodes: int, unavailable: int) -> CustomTimeouts:
+def _timeouts(plan: PoolPlan) -> CustomTimeouts:
     """A node group without capacity waits 40 minutes before it fails."""
-    roll_minutes = max(ROLL_MINUTES, math.ceil(nodes / unavailable) * NODE_ROLL_MINUTES)
-    return CustomTimeouts(create="40m", update=f"{roll_minutes}m", delete="40m")
+    return CustomTimeouts(create="40m", update=f"{plan.update_minutes}m" if plan.update_minutes else None, delete="40m")
 
 
 def _check_supported(plan: PoolPlan, args: AwsPoolArgs) -> None:
@@ -138,7 +128,7 @@ def _node_group(child: ChildContext, plan: PoolPlan, args: AwsPoolArgs, template
     A node group without machines stays CREATE_FAILED, and a later update succeeds without effect; therefore the engine replaces it.
     Accelerator pools are deleted before their replacement is created, because the capacity exists once.
     """
-    custom_image, unavailable = bool(plan.image_id), max_unavailable(plan.nodes_max)
+    custom_image, unavailable = bool(plan.image_id), plan.max_unavailable or DEFAULT_UNAVAILABLE
     # Capacity that was bought has no machine for a new node before an old one has gone.
     strategy = "MINIMAL" if plan.capacity.mode in RESERVED else "DEFAULT"
     autoscaled = plan.nodes_min < plan.nodes_max
@@ -159,7 +149,7 @@ def _node_group(child: ChildContext, plan: PoolPlan, args: AwsPoolArgs, template
         taints=[NodeGroupTaintArgs(key=t.key, value=t.value, effect=EFFECTS[t.effect]) for t in plan.taints],
         tags=child.tagged("nodes"),
         opts=child.opts(
-            custom_timeouts=_timeouts(plan.nodes_max, unavailable),
+            custom_timeouts=_timeouts(plan),
             ignore_changes=["scalingConfig.desiredSize"] if autoscaled else None,
             replace_on_changes=[INITIALIZATION_FAILED],
             delete_before_replace=True if plan.role == "accelerator" else None,

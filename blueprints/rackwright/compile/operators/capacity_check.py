@@ -1,0 +1,54 @@
+"""Kueue's capacity check of a fallback: the cluster autoscaler answers a ProvisioningRequest before a job is admitted."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.stackplan import ManifestPlan, PoolPlan
+from rackwright.stackplan.operators import PROVISIONING_CONTROLLER, UNLIMITED_RETRIES
+
+API = "kueue.x-k8s.io/v1beta2"
+AFTER_KUEUE = ("kueue",)
+CAPACITY_CHECK, CHECK_KEY, CONFIG_KEY = "capacity", "queue.admission-check", "queue.provisioning-request-config"
+SCALE_UP, CHECK_ONLY = "best-effort-atomic-scale-up.autoscaling.x-k8s.io", "check-capacity.autoscaling.x-k8s.io"
+"""Provisioning classes: add all missing machines to one pool, or only look for machines that exist
+(kubernetes/autoscaler@55c37cd cluster-autoscaler/FAQ.md)."""
+WAIT_SECONDS, WAIT_MAX_SECONDS = 60, 600
+"""First and longest wait before a job is queued again."""
+READY_MINUTES = 15
+"""Time in which the pods of an admitted job must be ready."""
+POOL_BACKOFF_MINUTES = 30
+"""Time in which the autoscaler skips a pool without capacity: longer than READY_MINUTES and the longest wait together, so that the next
+request of the same job goes to the next pool."""
+
+
+def capacity_check(pools: tuple[PoolPlan, ...]) -> tuple[ManifestPlan, ...]:
+    """The check, and how it asks: pools that can grow do, and pools of a fixed size are only checked.
+
+    A request for fixed pools fails at once without machines (noRetry), and Kueue queues the job again. A request that adds machines stays
+    open while no pool has capacity, and the autoscaler repeats it.
+    """
+    grows = any(pool.autoscaled for pool in pools)
+    spec: Body = {
+        "provisioningClassName": SCALE_UP if grows else CHECK_ONLY,
+        "managedResources": [pools[0].resource],
+        "podSetMergePolicy": "IdenticalWorkloadSchedulingRequirements",
+        "retryStrategy": {
+            "backoffLimitCount": UNLIMITED_RETRIES,
+            "backoffBaseSeconds": WAIT_SECONDS,
+            "backoffMaxSeconds": WAIT_MAX_SECONDS,
+        },
+    } | ({} if grows else {"parameters": {"noRetry": "true"}})
+    config = {"apiGroup": API.partition("/")[0], "kind": "ProvisioningRequestConfig", "name": CAPACITY_CHECK}
+    check = obj(API, "AdmissionCheck", CAPACITY_CHECK, spec={"controllerName": PROVISIONING_CONTROLLER, "parameters": config})
+    return (
+        ManifestPlan(CONFIG_KEY, obj(API, "ProvisioningRequestConfig", CAPACITY_CHECK, spec=spec), AFTER_KUEUE),
+        ManifestPlan(CHECK_KEY, check, (*AFTER_KUEUE, CONFIG_KEY)),
+    )
+
+
+def provisioning_request_crd() -> dict[str, Any]:
+    """CRD of ProvisioningRequest, version v1 without descriptions (kubernetes/autoscaler, tag cluster-autoscaler-1.35.0,
+    cluster-autoscaler/apis/config/crd/autoscaling.x-k8s.io_provisioningrequests.yaml, Apache-2.0)."""
+    return json.loads(files("rackwright.compile.operators").joinpath("provisioning_request_crd.json").read_text())
