@@ -1,7 +1,5 @@
 """Kueue's capacity check of a fallback: the cluster autoscaler answers a ProvisioningRequest before a job is admitted."""
 
-import json
-from importlib.resources import files
 from typing import Any
 
 from rackwright.compile.kubernetes.manifests import Body, obj
@@ -49,6 +47,13 @@ def capacity_check(pools: tuple[PoolPlan, ...]) -> tuple[ManifestPlan, ...]:
 
 
 def provisioning_request_crd() -> dict[str, Any]:
-    """CRD of ProvisioningRequest, version v1 without descriptions (kubernetes/autoscaler, tag cluster-autoscaler-1.35.0,
-    cluster-autoscaler/apis/config/crd/autoscaling.x-k8s.io_provisioningrequests.yaml, Apache-2.0)."""
-    return json.loads(files("rackwright.compile.operators").joinpath("provisioning_request_crd.json").read_text())
+    """CRD of ProvisioningRequest v1, which the chart of the autoscaler lacks
+    (kubernetes/autoscaler, tag cluster-autoscaler-1.35.0, cluster-autoscaler/FAQ.md). Kueue writes these objects and the autoscaler reads
+    them, so their fields are not checked in between."""
+    unchecked = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "required": ["spec"], "properties": {"spec": unchecked, "status": unchecked}}
+    group, plural = "autoscaling.x-k8s.io", "provisioningrequests"
+    names = {"kind": "ProvisioningRequest", "listKind": "ProvisioningRequestList", "plural": plural, "singular": "provisioningrequest"}
+    version = {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": group, "names": names, "scope": "Namespaced", "versions": [version]}
+    return obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"{plural}.{group}", spec=spec)
