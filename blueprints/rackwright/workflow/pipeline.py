@@ -228,14 +228,14 @@ class Pipeline:
         if any(problem.level is Level.ERROR and problem.stage is Stage.PLAN for problem in found):
             raise UserError(found, str(self.path))
         with self._located(decision.fit.candidate.place):
-            return decision, compiled(decision, self.spec, self.today, self.now, self.catalog), tuple(found)
+            return decision, compiled(decision, self.spec, self.today, self.now, catalog=self.catalog), tuple(found)
 
     def unchecked(self, decision: "Decision", recorded: bool) -> Decided:
         """The stack of a decision, priced and not checked: a teardown must not fail on rules."""
         from rackwright.cost.bill import bill
         from rackwright.workflow.decision import compiled
 
-        stack = self._layered(compiled(decision, self.spec, self.today, self.now, self.catalog))
+        stack = self._layered(compiled(decision, self.spec, self.today, self.now, catalog=self.catalog))
         return Decided(self.spec, decision, stack, bill(stack, decision.fit, self.spec, self.catalog), recorded)
 
     def _decided(self, decision: "Decision", stack: "StackPlan", recorded: bool) -> Decided:
