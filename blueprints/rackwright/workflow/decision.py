@@ -222,13 +222,15 @@ def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None =
         now=now,
         catalog=catalog,
         place=decision.place,
-        file_system=decision.file_system or _earlier_file_system(decision, spec, catalog),
+        file_system=recorded_file_system(decision, spec, catalog),
     )
 
 
-def _earlier_file_system(decision: Decision, spec: Spec, catalog: Catalog) -> LustreSize | None:
-    """The file system that earlier releases built for a decision that does not record one."""
+def recorded_file_system(decision: Decision, spec: Spec, catalog: Catalog) -> LustreSize | None:
+    """The file system of a decision; for a file of an earlier release, which does not record it, what that release built."""
     candidate = decision.fit.candidate
+    if decision.file_system:
+        return decision.file_system
     if blueprint_kind(spec, candidate) != BlueprintKind.TRAINING_CLUSTER or profile(candidate.cloud).lustre_service != FSX:
         return None
     return earlier_lustre_size(spec, decision.plan, candidate, catalog.machine(candidate.machine), catalog)
