@@ -116,3 +116,11 @@ class TestRecorded:
         assert [p.code for p in found][:1] == ["D-edited"]
         built = compiled(decision, pipeline.spec, date(2026, 11, 21), catalog=pipeline.catalog)
         assert (built.lustre.rdma, built.lustre.throughput_mb_s_per_tib) == (False, 500)
+
+
+@pytest.mark.parametrize(("region", "tier", "efa"), [("us-east-1", 1000, True), ("ca-west-1", 250, False)])
+def test_tiers_that_a_region_does_not_offer_are_not_chosen(region, tier, efa):
+    """Calgary has the 125 and 250 tiers without EFA only."""
+    spec, sizing, fit = plans.training_case(2, place=plans.AWS | {"regions": [region]}, region=region)
+    plan = compile_plan(spec, plans.with_storage(sizing, 4.1e12, 16.46e9), fit, today=plans.TODAY)
+    assert (plan.lustre.throughput_mb_s_per_tib, plan.lustre.rdma) == (tier, efa)

@@ -53,6 +53,7 @@ class Volume:
     *_bytes_per_s_per_tib: sustained rate per provisioned TiB (2^40 bytes); max_*: limit of one file system or volume; allowed sizes:
     min_bytes, second_bytes when set, then multiples of step_bytes, and of large_step_bytes above large_step_above_bytes.
     server_bytes: storage of one file server; network_bytes_per_s_per_tib: sustained network rate of the servers.
+    regions: those that offer it, empty where that is not published.
     price_*: price in the reference region, None when not published; a vendor's "GB-month" is 2^30 bytes for 730 h.
     """
 
@@ -74,6 +75,7 @@ class Volume:
     large_step_above_bytes: int | None
     server_bytes: int | None
     network_bytes_per_s_per_tib: float | None
+    regions: tuple[str, ...]
     rdma: bool
     deprecated: bool
     rules: str

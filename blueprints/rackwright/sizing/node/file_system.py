@@ -79,7 +79,8 @@ def lustre_size(
         return None
     if recorded and bool(recorded.ssd_tier) == (options.tiering == "ssd"):
         return _grown(plan, options, recorded, catalog)
-    over = {efa: lustre_clients_of(spec, candidate, machine, efa, catalog) for efa in _networks(options, _able(spec, machine))}
+    able = _able(spec, machine) and any(query.is_offered(row, candidate.region) for row in query.ssd_tiers(catalog, rdma=True).values())
+    over = {efa: lustre_clients_of(spec, candidate, machine, efa, catalog) for efa in _networks(options, able)}
     need, choose = plan.storage, _tiered if options.tiering == "intelligent" else _ssd
     sizes = [size for efa, clients in over.items() for size in choose(plan, options, efa, clients, catalog)]
     if not sizes:
@@ -87,9 +88,10 @@ def lustre_size(
     fast = need.throughput_bytes_per_s > catalog.storage_limit(SERVICE, "efa_recommended_above_gb_s") * 1e9
 
     def rank(size: LustreSize) -> tuple[float, ...]:
-        """Missing throughput first, then AWS's recommendation of EFA for fast file systems, then the price."""
+        """Tiers that the region offers, then missing throughput, AWS's recommendation of EFA for fast file systems, and the price."""
         missing = need.throughput_bytes_per_s - delivered(size, over[size.efa], catalog).bytes_per_s
-        return max(0.0, round(missing / 1e6)), fast and not size.efa, _usd_per_month(size, catalog)
+        offered = query.is_offered(catalog.volume(size.volume), candidate.region)
+        return not offered, max(0.0, round(missing / 1e6)), fast and not size.efa, _usd_per_month(size, catalog)
 
     return min(sizes, key=rank)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rackwright.catalog.query import ssd_tiers
+from rackwright.catalog.query import is_offered, ssd_tiers
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import FSX, profile
 from rackwright.diagnostics.problem import At, Level
@@ -139,6 +139,18 @@ def lustre_delivers_what_the_run_needs(plan: StackPlan, catalog: Catalog) -> Ite
         yield Violation(AT / "rdma", "set it to true with an AL2023 image; a running file system is replaced by a new one", message)
     else:
         yield Violation(AT, "use more machines, or an instance type and image that read Lustre over EFA", message)
+
+
+@catalog_rule("V-121", Level.WARNING, GUIDE + "using-fsx-lustre.html")
+def lustre_tier_is_offered_in_the_region(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """FSx for Lustre offers the throughput tier, with EFA where it is used, in the region of the stack."""
+    lustre, region = plan.lustre, plan.place.region
+    tier = catalog.volume_by_name.get(lustre.volume) if lustre and lustre == _created(plan, lustre.kind) else None
+    if lustre is None or tier is None or is_offered(tier, region):
+        return
+    others = [row for row in (*ssd_tiers(catalog).values(), *ssd_tiers(catalog, rdma=True).values()) if is_offered(row, region)]
+    fix = f"use one of {', '.join(row.tier for row in others)}" if others else "use another region, or set blueprint.storage to none"
+    yield Violation(AT / "throughput_mb_s_per_tib", fix, f"FSx for Lustre does not list {tier.tier} in {region}")
 
 
 def delivered_throughput(plan: StackPlan, catalog: Catalog) -> LustreThroughput | None:
