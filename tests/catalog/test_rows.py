@@ -283,3 +283,9 @@ def test_a_bottlerocket_version_has_its_own_source():
     rows = [row for row in raw("versions.csv") if row["name"].startswith("bottlerocket")]
     assert {row["version"].partition("-")[0] for row in rows} == {"1.58.0"}
     assert all(row["source"].startswith("public AMI catalogue") for row in rows)
+
+
+@pytest.mark.parametrize("file", ["fees.csv", "storage_prices.csv"])
+def test_every_price_of_an_illustrative_source_is_marked(file):
+    assert [row for row in raw(file) if (row["illustrative"] == "yes") != ("illustrative" in row["source"])] == []
+    assert {row["illustrative"] for row in raw(file) if "fsx-lustre" in (row.get("name") or row.get("volume"))} == {"yes"}

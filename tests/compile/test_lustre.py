@@ -7,6 +7,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.compile.compile import compile_plan
 from rackwright.cost import bill
 from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Level
 from rackwright.units import GIB
 from rackwright.validation.stack import check
 
@@ -18,8 +19,9 @@ def described(need: tuple[float, float] = (4e12, 8e9), case=plans.training_case,
     return compile_plan(spec, plans.with_storage(sizing, *need), fit, today=plans.TODAY)
 
 
-def lustre_problems(plan):
-    return [problem for problem in check(plan) if str(problem.at).startswith("lustre")]
+def lustre_problems(plan, level=None):
+    found = [problem for problem in check(plan) if str(problem.at).startswith("lustre")]
+    return [problem for problem in found if level in (None, problem.level)]
 
 
 def test_lustre_without_options_is_the_same_as_the_word():
@@ -51,7 +53,7 @@ def test_a_given_size_and_throughput_are_used():
     ],
 )
 def test_sizes_between_steps_are_rejected_with_the_nearest_valid_ones(lustre, code, fix):
-    (problem,) = lustre_problems(described(**lustre))
+    (problem,) = lustre_problems(described(**lustre), Level.ERROR)
     assert (problem.code, problem.fix) == (code, fix)
     assert problem.link.startswith("https://docs.aws.amazon.com/fsx/")
 

@@ -5,6 +5,7 @@ from ipaddress import ip_network
 
 import pytest
 import yaml
+from rackwright.catalog.read import Catalog
 from rackwright.report.terminal.stack import show_stack
 from rackwright.validation.stack import check
 from rackwright_pulumi.program.build import declare
@@ -58,7 +59,7 @@ def test_the_endpoint_is_open_to_what_the_plan_prints(cloud, access, reached_fro
     plan = compiled(cloud, access)
     assert open_to(record(lambda: declare(plan) and None)) == reached_from
     printed = io.StringIO()
-    show_stack(Console(file=printed, width=200), plan)
+    show_stack(Console(file=printed, width=200), plan, Catalog.default())
     assert words in next(line for line in printed.getvalue().splitlines() if line.startswith("cluster"))
     assert ("R-03" in {problem.code for problem in check(plan)}) is stops_an_update
 

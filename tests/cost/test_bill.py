@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.cost import bill
+from rackwright.report.plan_json import bill_json
+from rackwright.report.terminal.plan import each, examples
 from rackwright.spec.spec import Acknowledgement
 from rackwright.validation.stack import StackContext, stack_problems
 
@@ -142,3 +144,15 @@ def test_additional_pools_are_billed_at_their_initial_size():
     assert found["pool debug, g6e.12xlarge, on-demand"] == 1
     assert not [what for what in found if "pool cpu" in what or "gpu-spot" in what]
     assert found["disks of gpu"] == 800
+
+
+def test_prices_whose_source_calls_them_examples_are_marked():
+    stack, fit, spec = plans.training_plan(), plans.training_case()[2], plans.training_case()[0]
+    costs = bill(stack, fit, spec, Catalog.default())
+    marked = [line for line in costs.lines if line.illustrative]
+    assert [line.what for line in marked] == ["Lustre file system, 500 MB/s per TiB"]
+    assert marked[0].price_words == "0.415 USD / GiB-month (illustrative)"
+    assert [row["illustrative"] for row in bill_json(costs)["lines"]] == [line.illustrative for line in costs.lines]
+    assert each(marked[0]) == "0.415 / GiB-month (illustrative)"
+    assert examples(costs).startswith(f"{marked[0].total_usd:,.2f} USD of the total at illustrative prices")
+    assert examples(replace(costs, lines=tuple(line for line in costs.lines if not line.illustrative))) == ""

@@ -121,7 +121,7 @@ def test_an_edit_that_changes_what_runs_on_the_machines_reaches_them(tmp_path):
     assert [p.code for p in found] == ["D-edited"]
     assert (now.fit.candidate.machine, now.fit.candidate.region) == (old.fit.candidate.machine, old.fit.candidate.region)
     assert now.plan.facts.model == "qwen2.5-7b"
-    assert compiled(now, spec, TODAY).pool("gpu").nodes_max * now.fit.candidate.accelerators_per_node == 12
+    assert compiled(now, spec, TODAY, catalog=Catalog.default()).pool("gpu").nodes_max * now.fit.candidate.accelerators_per_node == 12
 
 
 def test_more_traffic_keeps_a_fleet_that_can_grow(tmp_path):
@@ -168,7 +168,7 @@ def test_a_place_put_before_the_recorded_one_changes_nothing(box):
     spec = load(box)
     now, found = settled(box, spec)
     assert [p.code for p in found] == ["D-edited"]
-    assert compiled(now, spec, TODAY).place.account == "123456789012"
+    assert compiled(now, spec, TODAY, catalog=Catalog.default()).place.account == "123456789012"
 
 
 def test_a_decision_of_another_stack_is_refused(box):
@@ -190,14 +190,14 @@ def test_recorded_versions_beat_those_of_this_release(box):
     decision = read_decision(decision_path(box))
     assert decision
     old = replace(decision, pins=replace(decision.pins, images=(("box", "Deep Learning AMI of last year"),)))
-    assert compiled(old, load(box), TODAY).box.image == "Deep Learning AMI of last year"
+    assert compiled(old, load(box), TODAY, catalog=Catalog.default()).box.image == "Deep Learning AMI of last year"
 
 
 def test_recorded_chart_and_kubernetes_versions_reach_the_plan():
     pipeline = Pipeline(ROOT / "stacks" / "llama-70b-sft.yaml", TODAY)
     spec, decision = pipeline.spec, pipeline.decision_of(1)
     pins = replace(decision.pins, kubernetes="1.34", charts=(("kueue", "0.18.0"),), addons=(("dns", "v1.0.0-eksbuild.1"),))
-    plan = compiled(replace(decision, pins=pins), spec, TODAY)
+    plan = compiled(replace(decision, pins=pins), spec, TODAY, catalog=Catalog.default())
     assert plan.cluster.version == "1.34"
     assert {r.name: r.version for r in plan.releases}["kueue"] == "0.18.0"
     assert {a.name: a.version for a in plan.addons}["dns"] == "v1.0.0-eksbuild.1"
@@ -207,7 +207,7 @@ def test_recorded_chart_and_kubernetes_versions_reach_the_plan():
 def test_the_expiry_does_not_move_with_the_calendar(box):
     decision = read_decision(decision_path(box))
     assert decision
-    assert compiled(decision, load(box), date(2027, 3, 1)).expires_on == "2026-11-28"
+    assert compiled(decision, load(box), date(2027, 3, 1), catalog=Catalog.default()).expires_on == "2026-11-28"
 
 
 @pytest.mark.parametrize("rank", [0, -1, 100_000])

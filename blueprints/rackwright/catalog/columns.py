@@ -26,9 +26,11 @@ GBPS = times(1e9 / 8)
 GB_S = times(1e9)
 MB_S = times(1e6)
 TERA = times(1e12)
+SIZES = ("min", "second", "step", "max", "large_step", "large_step_above", "server")
 MODES = many(CapacityMode)
 PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "box-image", "server-image")
 KIND = one_of("gpu", "tpu", "neuron", "cpu", "other")
+PRICED = same(yes, "illustrative") | same(words, "notes")
 DOUBTS: dict[str, tuple[str, Parse]] = {"conflict": ("conflict", words), "notes": ("notes", words)}
 
 ACCELERATORS = sourced_table(
@@ -219,11 +221,11 @@ VOLUMES = sourced_table(
     same(words, "tier rules conflict"),
     same(maybe(positive), "max_iops"),
     same(yes, "rdma deprecated"),
+    same(many(), "regions"),
     {
-        **{f"{r}_mb_s_per_tib": (f"{r}_bytes_per_s_per_tib", maybe(MB_S)) for r in ("read", "write", "burst")},
-        "max_read_mb_s": ("max_read_bytes_per_s", maybe(MB_S)),
-        "max_write_mb_s": ("max_write_bytes_per_s", maybe(MB_S)),
-        **{f"{s}_gib": (f"{s}_bytes", maybe(size(GIB))) for s in ("min", "second", "step", "max", "large_step", "large_step_above")},
+        **{f"{r}_mb_s_per_tib": (f"{r}_bytes_per_s_per_tib", maybe(MB_S)) for r in ("read", "write", "burst", "network")},
+        **{f"max_{r}_mb_s": (f"max_{r}_bytes_per_s", maybe(MB_S)) for r in ("read", "write")},
+        **{f"{s}_gib": (f"{s}_bytes", maybe(size(GIB))) for s in SIZES},
     },
 )
 
@@ -232,7 +234,7 @@ STORAGE_PRICES = sourced_table(
     "volume cloud region",
     same(text, "volume cloud"),
     same(maybe(text), "region"),
-    same(words, "notes"),
+    PRICED,
     {"usd_per_gib_month": ("usd_per_byte_month", times(1 / GIB))},
 )
 
@@ -242,7 +244,7 @@ FEES = sourced_table(
     same(text, "name cloud per"),
     same(maybe(text), "region"),
     same(positive, "usd"),
-    same(words, "notes"),
+    PRICED,
 )
 
 QUOTAS = sourced_table(

@@ -52,6 +52,8 @@ class Volume:
 
     *_bytes_per_s_per_tib: sustained rate per provisioned TiB (2^40 bytes); max_*: limit of one file system or volume; allowed sizes:
     min_bytes, second_bytes when set, then multiples of step_bytes, and of large_step_bytes above large_step_above_bytes.
+    server_bytes: storage of one file server; network_bytes_per_s_per_tib: sustained network rate of the servers.
+    regions: those that offer it, empty where that is not published.
     price_*: price in the reference region, None when not published; a vendor's "GB-month" is 2^30 bytes for 730 h.
     """
 
@@ -71,6 +73,9 @@ class Volume:
     max_bytes: int | None
     large_step_bytes: int | None
     large_step_above_bytes: int | None
+    server_bytes: int | None
+    network_bytes_per_s_per_tib: float | None
+    regions: tuple[str, ...]
     rdma: bool
     deprecated: bool
     rules: str
@@ -82,6 +87,7 @@ class Volume:
     price_as_of: str = ""
     price_source: str = ""
     price_notes: str = ""
+    price_is_illustrative: bool = False
 
     def allowed_bytes(self, need_bytes: float) -> int | None:
         """Return the smallest allowed size of at least `need_bytes`; None when it exceeds the maximum or sizes are not published."""
@@ -96,7 +102,7 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class StoragePrice:
-    """Price of a volume's capacity in one region."""
+    """Price of a volume's capacity in one region. illustrative: its source says that its numbers are examples, not the list price."""
 
     volume: str
     cloud: str
@@ -105,11 +111,15 @@ class StoragePrice:
     notes: str
     source: str
     as_of: str
+    illustrative: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Fee:
-    """Price besides machines and storage capacity. per: hour, month, gib, vm-hour, gib-month, iops-month, mbps-month ..."""
+    """Price besides machines and storage capacity. per: hour, month, gib, vm-hour, gib-month, iops-month, mbps-month ...
+
+    illustrative: as in StoragePrice.
+    """
 
     name: str
     cloud: str
@@ -119,6 +129,7 @@ class Fee:
     notes: str
     source: str
     as_of: str
+    illustrative: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,11 @@ def ssd_tiers(catalog: Catalog, rdma: bool = False) -> dict[int, Volume]:
     return {round((row.read_bytes_per_s_per_tib or 0) / 1e6): row for row in rows}
 
 
+def is_offered(tier: Volume, region: str) -> bool:
+    """Whether a storage tier is offered in a region, as far as its regions are published."""
+    return not tier.regions or region in tier.regions
+
+
 def nearest(name: str, choices: Iterable[str], most: int = 3) -> tuple[str, ...]:
     """Return names that contain the given one, then names with similar spelling."""
     by_lower = {choice.lower(): choice for choice in choices}

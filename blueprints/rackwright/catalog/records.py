@@ -125,6 +125,7 @@ def volume(record: Record, prices: Iterable[StoragePrice]) -> Volume:
         price_as_of=price.as_of,
         price_source=price.source,
         price_notes=price.notes,
+        price_is_illustrative=price.illustrative,
     )
 
 

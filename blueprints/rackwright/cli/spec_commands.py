@@ -139,7 +139,7 @@ def compile_command(spec: SpecPath, as_json: AsJson = False, today: Today = None
 
     session = Session.of(spec, as_json, today)
     compiled = session.stack()
-    emit(compiled.to_json()) if as_json else stack.show_stack(console(), compiled)
+    emit(compiled.to_json()) if as_json else stack.show_stack(console(), compiled, session.pipeline.catalog)
 
 
 @app.command()

@@ -19,6 +19,7 @@ from rackwright.compile.version_pins import with_version_pins
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem, Stage
 from rackwright.sizing.blueprint_kind import blueprint_kind
+from rackwright.sizing.node.file_system import LustreSize
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import BlueprintKind, PlacePlan, StackPlan, VersionPins
@@ -45,18 +46,19 @@ def compile_plan(
     now: datetime | None = None,
     catalog: Catalog | None = None,
     place: PlacePlan | None = None,
+    file_system: LustreSize | None = None,
 ) -> StackPlan:
     """Compile the stack of a fit.
 
     today: start of the time to live. now: default noon of today; decides whether a capacity block has started.
-    pins, expires_on, place: recorded by a decision; they replace this release's versions, the expiry counted from `today`, and the zones
-    that the catalog would give, where the spec still allows the recorded ones.
+    pins, expires_on, place, file_system: recorded by a decision; they replace this release's versions, the expiry counted from `today`,
+    the zones that the catalog would give, where the spec still allows the recorded ones, and the tier and network of the file system.
     catalog: the catalog that the plan was sized with; default: the embedded one.
     Raises UserError where the spec has an option that the stack of this fit does not have (stage PLAN), or this release cannot build the
     stack (stage BUILD).
     """
     kind = blueprint_of(spec, fit)
-    context = CompileContext(spec, plan, fit, today, expires_on, now, place, catalog=catalog or Catalog.default())
+    context = CompileContext(spec, plan, fit, today, expires_on, now, place, file_system, catalog=catalog or Catalog.default())
     if problems := refusals(context):
         raise UserError(problems)
     compiled = with_rolls(context, with_cost_alerts(context, apply_spec_options(context, PATHS[kind, fit.candidate.cloud](context))))

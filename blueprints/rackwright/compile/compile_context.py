@@ -8,6 +8,7 @@ from functools import cached_property
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.diagnostics.errors import Bug
+from rackwright.sizing.node.file_system import LustreSize
 from rackwright.sizing.plan import Candidate, Fit, SizingPlan
 from rackwright.spec.infra import Place
 from rackwright.spec.spec import Spec
@@ -33,6 +34,8 @@ class CompileContext:
     """Current time; None where only the date is known."""
     recorded_place: PlacePlan | None = None
     """Where the stack runs, from its decision. Its zones stay, because other zones replace every subnet."""
+    recorded_file_system: LustreSize | None = None
+    """The file system of the stack, from its decision. Its tier and network stay, because others replace it."""
     catalog: Catalog = field(kw_only=True)
     """The catalog that the plan was sized with."""
 

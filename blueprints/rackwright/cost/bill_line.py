@@ -4,12 +4,16 @@ from dataclasses import dataclass
 
 from rackwright.units import MONTH_H
 
+ILLUSTRATIVE = "illustrative"
+"""Remark at a price whose source calls its numbers examples."""
+
 
 @dataclass(frozen=True)
 class BillLine:
     """One line. quantity: None where it depends on usage. unit_price_usd: None where not published.
 
     unit: what is counted. per: unit of the price (`hour`, `month`, `GiB`). hourly_usd, total_usd: None where either is unknown.
+    illustrative: the source of the price calls its numbers examples.
     """
 
     what: str
@@ -22,6 +26,7 @@ class BillLine:
     hourly_usd: float | None
     total_usd: float | None
     price_region: str = ""
+    illustrative: bool = False
 
     @property
     def quantity_words(self) -> str:
@@ -31,8 +36,13 @@ class BillLine:
     def price_words(self) -> str:
         if self.unit_price_usd is None:
             return "not published"
-        region = f" ({self.price_region})" if self.price_region else ""
-        return f"{self.unit_price_usd:,.5g} USD / {self.per}{region}"
+        return f"{self.unit_price_usd:,.5g} USD / {self.per}{self.price_remarks}"
+
+    @property
+    def price_remarks(self) -> str:
+        """` (us-east-1, illustrative)`: the region of the price where it differs, and a price that is an example."""
+        remarks = ", ".join(filter(None, (self.price_region, ILLUSTRATIVE if self.illustrative else "")))
+        return f" ({remarks})" if remarks else ""
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,7 @@ class UnitPrice:
     date: str = ""
     source: str = ""
     region: str = ""
+    illustrative: bool = False
 
 
 def hourly(what: str, quantity: float, unit: str, price: UnitPrice, hours: float) -> BillLine:
@@ -60,9 +71,9 @@ def monthly(what: str, quantity: float, unit: str, price: UnitPrice, hours: floa
 
 def by_use(what: str, unit: str, price: UnitPrice) -> BillLine:
     """A line of which only the price is known."""
-    return BillLine(what, None, unit, price.usd, price.per, price.date, price.source, None, None, price.region)
+    return BillLine(what, None, unit, price.usd, price.per, price.date, price.source, None, None, price.region, price.illustrative)
 
 
 def _line(what: str, quantity: float, unit: str, price: UnitPrice, rate: float | None, hours: float) -> BillLine:
     total = None if rate is None else rate * hours
-    return BillLine(what, quantity, unit, price.usd, price.per, price.date, price.source, rate, total, price.region)
+    return BillLine(what, quantity, unit, price.usd, price.per, price.date, price.source, rate, total, price.region, price.illustrative)

@@ -12,7 +12,7 @@ def fee_price(catalog: Catalog, name: str, place: PlacePlan, per: str) -> UnitPr
     fee = catalog.fee(name, place.cloud, place.region)
     if fee is None:
         return UnitPrice(None, per)
-    return UnitPrice(fee.usd, per, fee.as_of, fee.source, _other(fee.region, place.region))
+    return UnitPrice(fee.usd, per, fee.as_of, fee.source, _other(fee.region, place.region), fee.illustrative)
 
 
 def machine_price(catalog: Catalog, name: str, region: str, discount: float, mode: CapacityMode = CapacityMode.ON_DEMAND) -> UnitPrice:
@@ -32,7 +32,9 @@ def volume_price(catalog: Catalog, name: str, place: PlacePlan) -> UnitPrice:
     rows = own or [row for row in catalog.storage_prices if row.volume == name]
     if not rows:
         return UnitPrice(None, "GiB-month")
-    return UnitPrice(rows[0].usd_per_byte_month * GIB, "GiB-month", rows[0].as_of, rows[0].source, _other(rows[0].region, place.region))
+    row = rows[0]
+    usd = row.usd_per_byte_month * GIB
+    return UnitPrice(usd, "GiB-month", row.as_of, row.source, _other(row.region, place.region), row.illustrative)
 
 
 def _other(region: str | None, wanted: str) -> str:

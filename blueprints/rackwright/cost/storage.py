@@ -29,9 +29,8 @@ def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float
 
 
 def _ssd(plan: LustrePlan, place: PlacePlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    name = f"fsx-lustre-persistent2-{plan.throughput_mb_s_per_tib}{'-efa' if plan.rdma else ''}"
     what = f"Lustre file system, {plan.throughput_mb_s_per_tib} MB/s per TiB"
-    yield monthly(what, plan.capacity_gib, "GiB", volume_price(catalog, name, place), hours)
+    yield monthly(what, plan.capacity_gib, "GiB", volume_price(catalog, plan.volume, place), hours)
     if plan.backup_days and not (plan.imports or plan.exports):
         yield by_use("backups of the file system", "GiB", fee_price(catalog, "fsx-lustre-backup", place, "GiB-month"))
 
@@ -39,7 +38,7 @@ def _ssd(plan: LustrePlan, place: PlacePlan, catalog: Catalog, hours: float) -> 
 def _tiered(plan: LustrePlan, place: PlacePlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     """Tiered file system with all data in the most expensive tier, and the provisioned servers, cache and metadata."""
     what = "Lustre file system in tiers"
-    yield monthly(f"{what}: data", plan.capacity_gib, "GiB", volume_price(catalog, "fsx-lustre-intelligent-tiering", place), hours)
+    yield monthly(f"{what}: data", plan.capacity_gib, "GiB", volume_price(catalog, plan.volume, place), hours)
     for part, fee, count, unit in (
         ("throughput", "tiered-throughput", plan.throughput_mb_s, "MB/s"),
         ("cache", "tiered-cache", plan.cache_gib, "GiB"),

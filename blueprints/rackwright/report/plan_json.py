@@ -60,6 +60,7 @@ def bill_json(costs: Bill) -> dict[str, Any]:
             "per": line.per,
             "price_date": line.price_date,
             "source": line.source,
+            "illustrative": line.illustrative,
             "hourly_usd": line.hourly_usd,
             "total_usd": line.total_usd,
         }

@@ -39,6 +39,17 @@ class LustrePlan:
     exports: tuple[tuple[str, str], ...] = ()
     """(path in the file system, bucket key) to export to"""
     existing_id: str = ""
+    clients: int | None = None
+    """Nodes that use it at once. None: not known."""
+    required_mb_s: int | None = None
+    """Throughput that the run needs. None: not known."""
+
+    @property
+    def volume(self) -> str:
+        """Name of its tier in the catalog."""
+        if self.kind == "tiered":
+            return "fsx-lustre-intelligent-tiering"
+        return f"fsx-lustre-persistent2-{self.throughput_mb_s_per_tib}{'-efa' if self.rdma else ''}"
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,13 @@ TEXTS = {
     NoteKind.GRADIENTS: "gradients between nodes, data and checkpoints, mean over a step",
     NoteKind.IMAGE_DECODING: "decoding {images_per_s:,.0f} images/s and accelerator processes",
     NoteKind.IMAGE_ENCODING: "engine, image encoding",
+    NoteKind.LUSTRE_CLIENTS_LIMIT: (
+        "{gb_per_s:,.1f} GB/s, limited by the network of its clients over {over} ({clients} x {gbit_per_s:,.4g} Gbit/s)"
+    ),
+    NoteKind.LUSTRE_SERVERS_LIMIT: (
+        "{gb_per_s:,.1f} GB/s, limited by {over} between its servers and clients ({servers} x {clients} x {gbit_per_s:,.4g} Gbit/s)"
+    ),
+    NoteKind.LUSTRE_TIER_LIMIT: "{gb_per_s:,.1f} GB/s, limited by its throughput tier",
     NoteKind.PROCESSES: "processes",
     NoteKind.SHARED_FILE_SYSTEM: "for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB",
     NoteKind.STAGES_NOT_INCLUDED: "without the traffic between stages of one copy",

@@ -17,15 +17,19 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from rackwright.catalog import Catalog
+from rackwright.clouds import FSX, profile
 from rackwright.compile import compile_plan
+from rackwright.compile.storage.lustre import file_system_of
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
+from rackwright.sizing.blueprint_kind import blueprint_kind
 from rackwright.sizing.calibrated import calibration_digest
+from rackwright.sizing.node.file_system import LustreSize, earlier_lustre_size
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec import Spec
 from rackwright.spec.blueprint import Nodes, Safety
 from rackwright.spec.reading.source import read_file
-from rackwright.stackplan import PlacePlan, StackPlan, VersionPins
+from rackwright.stackplan import BlueprintKind, PlacePlan, StackPlan, VersionPins
 
 DECISION_VERSION = "decision/2"
 FIRST_VERSION = "decision/1"
@@ -82,6 +86,8 @@ class Decision:
     before_you_build: tuple[OpenItem, ...] = ()
     calibration: str = ""
     """SHA-256 of the corrections that the plan was made with; empty without corrections."""
+    file_system: LustreSize | None = None
+    """The file system at the choice; None without one, and in files of earlier releases."""
     by_hand: Annotated[bool, Field(exclude=True)] = False
 
     @property
@@ -126,7 +132,7 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
     plan = with_text(plan)
     kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=())
     made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
-    return replace(made, place=stack.place, calibration=calibration_digest(spec))
+    return replace(made, place=stack.place, calibration=calibration_digest(spec), file_system=file_system_of(stack.lustre))
 
 
 def with_open_items(decision: Decision, problems: Iterable[Problem]) -> Decision:
@@ -204,12 +210,30 @@ def renewal(path: Path, word: str = "renew") -> str:
     return f"{word} it with `rackwright choose {shown}`"
 
 
-def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None, catalog: Catalog | None = None) -> StackPlan:
-    """The stack of the recorded machines, with the recorded versions, expiry and zones."""
-    pins, expires_on = decision.pins, decision.expires_on
+def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None, *, catalog: Catalog) -> StackPlan:
+    """The stack of the recorded machines, with the recorded versions, expiry, zones and file system."""
     return compile_plan(
-        spec, decision.plan, decision.fit, today=today, pins=pins, expires_on=expires_on, now=now, catalog=catalog, place=decision.place
+        spec,
+        decision.plan,
+        decision.fit,
+        today=today,
+        pins=decision.pins,
+        expires_on=decision.expires_on,
+        now=now,
+        catalog=catalog,
+        place=decision.place,
+        file_system=recorded_file_system(decision, spec, catalog),
     )
+
+
+def recorded_file_system(decision: Decision, spec: Spec, catalog: Catalog) -> LustreSize | None:
+    """The file system of a decision; for a file of an earlier release, which does not record it, what that release built."""
+    candidate = decision.fit.candidate
+    if decision.file_system:
+        return decision.file_system
+    if blueprint_kind(spec, candidate) != BlueprintKind.TRAINING_CLUSTER or profile(candidate.cloud).lustre_service != FSX:
+        return None
+    return earlier_lustre_size(spec, decision.plan, candidate, catalog.machine(candidate.machine), catalog)
 
 
 def spec_digests(spec: Spec) -> tuple[str, str]:

@@ -20,9 +20,10 @@ from rackwright.spec.reading.source import read_file
 from rackwright.spec.spec import Spec
 from rackwright.workflow.decided import Decided
 from rackwright.workflow.load import examine
-from rackwright.workflow.recorded import recorded_instead, recorded_place, recorded_rank
+from rackwright.workflow.recorded import file_system_warnings, kept_file_system, recorded_instead, recorded_place, recorded_rank
 
 if TYPE_CHECKING:
+    from rackwright.sizing.node.file_system import LustreSize
     from rackwright.sizing.plan import Fit, SizingPlan
     from rackwright.stackplan import StackPlan
     from rackwright.workflow.buildability import Buildability
@@ -49,7 +50,7 @@ class Pipeline:
     assumptions: Assumptions = DEFAULT
     is_configured: Callable[[str], bool] | None = None
     """Whether the stack's configuration has a key, where it can be read."""
-    _stacks: "dict[Fit, StackPlan]" = field(default_factory=dict)
+    _stacks: "dict[tuple[Fit, LustreSize | None], StackPlan]" = field(default_factory=dict)
 
     @staticmethod
     def of_spec(
@@ -100,13 +101,13 @@ class Pipeline:
         with self._located():
             return with_text(size(self.spec, self.catalog, today=self.today, assumptions=self.assumptions, rerank=rerank))
 
-    def _compiled(self, plan: "SizingPlan", fit: "Fit") -> "StackPlan":
+    def _compiled(self, plan: "SizingPlan", fit: "Fit", file_system: "LustreSize | None" = None) -> "StackPlan":
         """The stack of a fit, compiled once. Raises UserError when this release cannot build it."""
         from rackwright.compile.compile import compile_plan
 
-        if fit not in self._stacks:
+        if (fit, file_system) not in self._stacks:
             with self._located(fit.candidate.place):
-                self._stacks[fit] = compile_plan(
+                self._stacks[fit, file_system] = compile_plan(
                     self.spec,
                     plan,
                     fit,
@@ -114,8 +115,9 @@ class Pipeline:
                     now=self.now,
                     catalog=self.catalog,
                     place=recorded_place(self._readable_record, self.spec),
+                    file_system=file_system,
                 )
-        return self._stacks[fit]
+        return self._stacks[fit, file_system]
 
     @cached_property
     def buildability(self) -> "Buildability":
@@ -200,7 +202,8 @@ class Pipeline:
         from rackwright.workflow.decision import fit_of_rank, record
 
         fit = fit_of_rank(self.plan, rank)
-        stack, old = self._compiled(self.plan, fit), self._readable_record
+        old = self._readable_record
+        stack = self._compiled(self.plan, fit, kept_file_system(old, self.spec, fit, self.catalog))
         if old and not upgrade and old.has_versions_for(self.spec, fit):
             stack = with_version_pins(stack, old.pins)
         return record(self.spec, self.plan, rank, stack, self.today), stack
@@ -228,14 +231,14 @@ class Pipeline:
         if any(problem.level is Level.ERROR and problem.stage is Stage.PLAN for problem in found):
             raise UserError(found, str(self.path))
         with self._located(decision.fit.candidate.place):
-            return decision, compiled(decision, self.spec, self.today, self.now, self.catalog), tuple(found)
+            return decision, compiled(decision, self.spec, self.today, self.now, catalog=self.catalog), tuple(found)
 
     def unchecked(self, decision: "Decision", recorded: bool) -> Decided:
         """The stack of a decision, priced and not checked: a teardown must not fail on rules."""
         from rackwright.cost.bill import bill
         from rackwright.workflow.decision import compiled
 
-        stack = self._layered(compiled(decision, self.spec, self.today, self.now, self.catalog))
+        stack = self._layered(compiled(decision, self.spec, self.today, self.now, catalog=self.catalog))
         return Decided(self.spec, decision, stack, bill(stack, decision.fit, self.spec, self.catalog), recorded)
 
     def _decided(self, decision: "Decision", stack: "StackPlan", recorded: bool) -> Decided:
@@ -244,8 +247,9 @@ class Pipeline:
         outcome = self._outcome(stack, decision.fit)
         if outcome.errors or outcome.stack is None or outcome.bill is None:
             raise UserError(outcome.problems, self.source)
-        release = self._compiled(decision.plan, decision.fit).pins
-        problems = (*outcome.problems, *age_warnings(outcome.stack, release, self.path, self.today))
+        fresh = self._compiled(decision.plan, decision.fit)
+        differs = file_system_warnings(outcome.stack, fresh, self.path)
+        problems = (*outcome.problems, *differs, *age_warnings(outcome.stack, fresh.pins, self.path, self.today))
         return Decided(self.spec, decision, outcome.stack, outcome.bill, recorded, problems)
 
     def _outcome(self, stack: "StackPlan", fit: "Fit") -> "StackPreview":

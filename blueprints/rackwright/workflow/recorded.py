@@ -4,10 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rackwright.diagnostics.problem import Level, Problem
+
 if TYPE_CHECKING:
+    from rackwright.catalog.read import Catalog
+    from rackwright.sizing.node.file_system import LustreSize
     from rackwright.sizing.plan import Fit, SizingPlan
     from rackwright.spec.spec import Spec
-    from rackwright.stackplan import PlacePlan
+    from rackwright.stackplan import PlacePlan, StackPlan
     from rackwright.workflow.decision import Decision
 
 
@@ -29,6 +33,25 @@ def recorded_place(record: "Decision | None", spec: "Spec") -> "PlacePlan | None
     if record is None or record.place is None:
         return None
     return replace(record.place, further_zones=tuple(zone for entry in spec.infra.places for zone in entry.zones))
+
+
+def kept_file_system(record: "Decision | None", spec: "Spec", fit: "Fit", catalog: "Catalog") -> "LustreSize | None":
+    """The recorded file system where the recorded machines are chosen again: another tier or network would replace it, with its data."""
+    from rackwright.workflow.decision import recorded_file_system
+
+    return recorded_file_system(record, spec, catalog) if record and record.has_versions_for(spec, fit) else None
+
+
+def file_system_warnings(stack: "StackPlan", fresh: "StackPlan", path: Path) -> list[Problem]:
+    """A warning where a running file system is kept and a new stack would get another tier or network. path: of the spec."""
+    from rackwright.workflow.decision import decision_path
+
+    kept, new = stack.lustre, fresh.lustre
+    if kept is None or new is None or kept.volume == new.volume:
+        return []
+    reason = f"The recorded file system, {kept.volume} of {kept.capacity_gib:,} GiB, is kept; a new stack would get {new.volume}"
+    fix = f"copy the data, remove the stack and {decision_path(path).name}, and choose again; or keep it"
+    return [Problem("D-file-system", reason, fix=fix, level=Level.WARNING)]
 
 
 def recorded_rank(record: "Decision | None", plan: "SizingPlan", spec: "Spec") -> int | None:

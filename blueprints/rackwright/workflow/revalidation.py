@@ -18,7 +18,7 @@ from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.selection.revalidation import resize
 from rackwright.spec import Spec
-from rackwright.workflow.decision import FIRST_VERSION, Decision, compiled, leaves, record, renewal, spec_digests
+from rackwright.workflow.decision import FIRST_VERSION, Decision, compiled, leaves, record, recorded_file_system, renewal, spec_digests
 
 FIXED = ("account", "region", "zone")
 """Parts of a place that cannot change without replacing machines and data. Setting a part that was empty changes nothing."""
@@ -45,7 +45,7 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
     again = resize(spec, catalog, decision.fit.candidate, today=today)
     if not isinstance(again, SizingPlan):
         return decision, _stale(decision, again, fix)
-    new = replace(decision, plan=_merged(decision.plan, again))
+    new = replace(decision, plan=_merged(decision.plan, again), file_system=recorded_file_system(decision, spec, catalog))
     was, now = decision.place, compiled(new, spec, today, catalog=catalog).place
     if moved := [part for part in FIXED if was and getattr(was, part) and getattr(was, part) != getattr(now, part)]:
         old_place, new_place = (", ".join(f"{part} {getattr(place, part)}" for part in moved) for place in (was, now))

@@ -1,27 +1,30 @@
 """FSx for Lustre of a training cluster: the file system, its bucket links, its Kubernetes volume, and the pools that read it over EFA."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from rackwright.catalog.read import Catalog
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import static_volume
-from rackwright.sizing.node.file_system import lustre_size, reads_over_efa
+from rackwright.sizing.node.file_system import LustreSize, lustre_size, reads_over_efa
 from rackwright.stackplan import BucketPlan, LustrePlan, ManifestPlan, PoolPlan, ref
 
 CLAIM = "lustre"
 
 
 def lustre_plan(context: CompileContext, zone: str, buckets: tuple[BucketPlan, ...]) -> LustrePlan | None:
-    """The file system in the size that the SizingPlan shows. None where the spec disables it.
+    """The file system in the size that the SizingPlan shows, or that a decision records. None where the spec disables it.
 
     An SSD file system imports the data bucket, and exports checkpoints to a bucket that this stack creates. Intelligent-Tiering cannot be
     linked to buckets: https://docs.aws.amazon.com/fsx/latest/LustreGuide/fsx-data-repositories.html
     """
-    size = lustre_size(context.spec, context.sizing, context.candidate, context.machine, context.catalog)
+    recorded = context.recorded_file_system
+    size = lustre_size(context.spec, context.sizing, context.candidate, context.machine, context.catalog, recorded)
     if size is None:
         return None
-    plan = LustrePlan(size.capacity_gib, size.ssd_tier, zone, rdma=size.efa)
+    required = math.ceil(context.sizing.storage.throughput_bytes_per_s / 1e6)
+    plan = LustrePlan(size.capacity_gib, size.ssd_tier, zone, rdma=size.efa, clients=context.candidate.nodes, required_mb_s=required)
     if not size.ssd_tier:
         iops = context.catalog.storage_limit(size.volume, "metadata_iops")
         return replace(
@@ -32,6 +35,13 @@ def lustre_plan(context: CompileContext, zone: str, buckets: tuple[BucketPlan, .
         imports=tuple((f"/{b.key}", b.key) for b in buckets if b.key == "data"),
         exports=tuple((f"/{b.key}", b.key) for b in buckets if b.key == "checkpoints" and not b.existing_name),
     )
+
+
+def file_system_of(plan: LustrePlan | None) -> LustreSize | None:
+    """What a decision records of the file system of a stack."""
+    if plan is None:
+        return None
+    return LustreSize(plan.capacity_gib, plan.volume, plan.throughput_mb_s_per_tib, plan.rdma, plan.throughput_mb_s, plan.cache_gib)
 
 
 def with_lustre_interfaces(catalog: Catalog, plan: LustrePlan | None, pools: Sequence[PoolPlan]) -> tuple[PoolPlan, ...]:

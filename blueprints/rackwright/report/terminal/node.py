@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 
+from rackwright.cost.bill_line import ILLUSTRATIVE
 from rackwright.sizing.node.requirements import NodeRequirements, Power
 from rackwright.wording.formatting import UNKNOWN, usd
+from rackwright.wording.notes import note_text
 
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 COLUMNS = ("per node", "needed", "available", "reason")
 
 
 def requirement_lines(found: NodeRequirements | None) -> Iterator[tuple[str, str]]:
-    """(label, text): node, data, power; nothing for a plan without a fit."""
+    """(label, text): node, data, storage, power; nothing for a plan without a fit."""
     if found is None:
         return
     needs = (
@@ -20,9 +22,9 @@ def requirement_lines(found: NodeRequirements | None) -> Iterator[tuple[str, str
         for n in found.needs
     )
     yield "node", "each needs " + ", ".join(needs)
-    for label, text in (("data", "; ".join(_data(found))), ("power", power_text(found.power)), ("on-prem", power_text(found.owned))):
-        if text:
-            yield label, text
+    lines = {"data": "; ".join(_data(found)), "storage": storage_text(found)}
+    lines |= {"power": power_text(found.power), "on-prem": power_text(found.owned)}
+    yield from ((label, text) for label, text in lines.items() if text)
 
 
 def requirement_rows(found: NodeRequirements) -> Iterator[tuple[str, str, str, str]]:
@@ -31,6 +33,17 @@ def requirement_rows(found: NodeRequirements) -> Iterator[tuple[str, str, str, s
         too_small = f"; too small: {n.instead}" if n.is_short and n.instead else "; too small" if n.is_short else ""
         available = f"{amount(n.have)} {n.unit}" if n.have is not None else UNKNOWN
         yield n.name, f"{amount(n.need)} {n.unit}", available, n.words + too_small
+
+
+def storage_text(found: NodeRequirements | None) -> str:
+    """`18.8 GB/s, limited by its throughput tier; checkpoint in 53 s of 60 s; illustrative price`."""
+    fs = found.file_system if found else None
+    if found is None or fs is None or fs.limit is None:
+        return ""
+    parts = [note_text(fs.limit)]
+    parts += [f"checkpoint in {fs.checkpoint_s:,.0f} s of {amount(found.checkpoint_write_s)} s"] if fs.checkpoint_s else []
+    parts += [f"{ILLUSTRATIVE} price"] if fs.price_is_illustrative else []
+    return "; ".join(parts)
 
 
 def power_text(p: Power | None) -> str:
@@ -57,6 +70,8 @@ def _data(found: NodeRequirements) -> Iterator[str]:
     if fs := found.file_system:
         price = f"{usd(fs.usd_per_month)} a month" if fs.usd_per_month is not None else f"price {UNKNOWN}"
         yield f"{fs.tier}, {size_text(fs.bytes)}, {price}: {fs.words}"
+        if fs.weights_s:
+            yield f"weights read from it in {fs.weights_s:,.0f} s"
 
 
 def amount(value: float | None) -> str:

@@ -9,12 +9,14 @@ from rich.text import Text
 
 from rackwright.clouds import profile
 from rackwright.cost import Bill, BillLine
+from rackwright.cost.bill_line import ILLUSTRATIVE
 from rackwright.diagnostics.problem import Level
 from rackwright.report.alternatives import FRONTIER, frontier_rows, frontier_text, rejected_text
 from rackwright.report.goals import limits, requested_goals, tightest
 from rackwright.report.groups import Group, groups, region
 from rackwright.report.preview_text import doubts, quota_increases, quota_words
 from rackwright.report.terminal.console import WIDTH
+from rackwright.report.terminal.node import storage_text
 from rackwright.report.terminal.tables import INDENT, heading, print_labelled, ranked, table, title
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.selection.ranking import nearest_misses
@@ -129,6 +131,7 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
     if preview.bill and not full:
         print_labelled(out, "bill", bill_text(preview.bill))
     print_labelled(out, "tightest", tightest(limits(spec, chosen)))
+    print_labelled(out, "storage", storage_text(plan.machine))
     print_labelled(out, "prices", list_price("machine-hour", chosen.candidate))
     ranges = "; ranges are p10 to p90" if chosen.duration_s and chosen.evidence != "prior only" else ""
     print_labelled(out, "evidence", evidence(chosen.evidence) + ranges)
@@ -202,6 +205,7 @@ def show_bill(out: Console, bill: Bill) -> None:
     total = [Text(cell, style="bold") for cell in ("total", "", "", "", cents(bill.hourly_usd), cents(bill.total_usd))]
     out.print(table(columns, [*bill_rows(bill), total], right=("quantity", "USD/h", "USD"), whole=("price date",)))
     print_labelled(out, "by usage", by_usage(bill, "; "), "dim")
+    print_labelled(out, "examples", examples(bill), "bold yellow")
     print_labelled(out, "unpriced", no_price(bill), "bold yellow")
 
 
@@ -215,15 +219,21 @@ def bill_rows(bill: Bill) -> list[tuple[str, ...]]:
 
 
 def each(line: BillLine) -> str:
-    """`55.04 / hour`; adds the region of the price if it differs."""
-    borrowed = f" ({line.price_region})" if line.price_region else ""
-    return f"{line.unit_price_usd:,.5g} / {line.per}{borrowed}" if line.unit_price_usd is not None else line.price_words
+    """`55.04 / hour`; adds the region of the price if it differs, and `illustrative`."""
+    return f"{line.unit_price_usd:,.5g} / {line.per}{line.price_remarks}" if line.unit_price_usd is not None else line.price_words
 
 
 def by_usage(bill: Bill, separator: str) -> str:
     """Lines with a price whose quantity depends on usage."""
     lines = (line for line in bill.lines if line.quantity is None and line.unit_price_usd is not None)
     return separator.join(f"{line.what} ({line.price_words})" for line in lines)
+
+
+def examples(bill: Bill) -> str:
+    """Amount at illustrative prices, and what to do."""
+    total = sum(line.total_usd or 0 for line in bill.lines if line.illustrative)
+    reason = f"at {ILLUSTRATIVE} prices, which their source gives as examples; check the cloud's price list"
+    return f"{cents(total)} USD of the total {reason}" if total else ""
 
 
 def no_price(bill: Bill) -> str:

@@ -8,21 +8,24 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
+from rackwright.catalog.read import Catalog
 from rackwright.report.graph_formats import by_parent, type_name
 from rackwright.report.terminal.tables import print_labelled, table, title
 from rackwright.stackplan import LAYERS, CapacityPlan, ClusterPlan, CostAlertsPlan, LustrePlan, PoolPlan, StackPlan
+from rackwright.validation.stack.storage.lustre import delivered_throughput
 from rackwright.wording.formatting import plural, usd
+from rackwright.wording.notes import note_text
 
 INK = {"replace": "bold red", "delete": "bold red", "create": "green", "update": "yellow"}
 LONGEST_NAME = 400
 """Columns of a tree, so that no name is cut."""
 
 
-def show_stack(out: Console, plan: StackPlan) -> None:
-    """Every part of a StackPlan, one line each."""
+def show_stack(out: Console, plan: StackPlan, catalog: Catalog) -> None:
+    """Every part of a StackPlan, one line each. catalog: the one that it was compiled with."""
     where = f"{plan.place.cloud} {plan.place.account}, {plan.place.zone or plan.place.region}".replace(" ,", ",")
     title(out, plan.name, f"{plan.kind} on {where}", f"until {plan.expires_on}" if plan.expires_on else "")
-    out.print(table(("part", "plan"), _parts(plan)))
+    out.print(table(("part", "plan"), _parts(plan, catalog)))
     expected = plan.expected_fabric
     if expected.fabric != "none":
         interfaces = f", {expected.interfaces_per_node} interfaces per node" if expected.interfaces_per_node else ""
@@ -31,7 +34,7 @@ def show_stack(out: Console, plan: StackPlan) -> None:
         print_labelled(out, "fabric", f"{expected.fabric.upper()}{interfaces}{floor}{note}")
 
 
-def _parts(plan: StackPlan) -> Iterator[tuple[str, str]]:
+def _parts(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[str, str]]:
     """(part, text) per part of the plan."""
     if plan.layers != LAYERS:
         yield "layers", ", ".join(plan.layers) + (f" on stack {plan.below}" if plan.below else "")
@@ -50,7 +53,8 @@ def _parts(plan: StackPlan) -> Iterator[tuple[str, str]]:
         if plan.box.ingress:
             yield "ssh", f"from {', '.join(plan.box.ingress)}, from inside the network: the box has no public address"
     if plan.lustre:
-        yield "file system", _lustre(plan.lustre)
+        found = delivered_throughput(plan, catalog)
+        yield "file system", _lustre(plan.lustre) + (f": {note_text(found.note)}" if found else "")
     if plan.guard:
         yield "alerts", _cost_alerts(plan.guard)
     for bucket in plan.buckets:

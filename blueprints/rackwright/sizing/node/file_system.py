@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
@@ -10,6 +10,19 @@ from rackwright.catalog.rows import Machine, Volume
 from rackwright.diagnostics.errors import CatalogError
 from rackwright.sizing.blueprint_kind import blueprint_kind
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
+from rackwright.sizing.node.lustre_throughput import (
+    EFA,
+    GBIT,
+    SERVICE,
+    TCP,
+    TIERED,
+    LustreClients,
+    LustreThroughput,
+    lustre_clients,
+    lustre_interfaces,
+    lustre_throughput,
+    servers_needed,
+)
 from rackwright.sizing.node.requirements import FileSystem
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Candidate, SizingPlan, StorageNeed
@@ -18,7 +31,6 @@ from rackwright.spec.spec import Spec
 from rackwright.units import GIB, TIB
 
 MIB = 2**20
-TIERED = "fsx-lustre-intelligent-tiering"
 DATA_DISK_MIN_GIB, DATA_DISK_STEP_GIB = 100, 10
 DEFAULT_OPTIONS = LustreOptions()
 
@@ -53,58 +65,140 @@ def data_disk_size(need: StorageNeed, catalog: Catalog) -> tuple[int, int]:
     return max(DATA_DISK_MIN_GIB, size_gib), min(highest, max(catalog.storage_limit("ebs-gp3", "included_mib_s"), rate_mib_s))
 
 
-def lustre_size(spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Machine, catalog: Catalog) -> LustreSize | None:
-    """The file system of a training cluster on AWS: the spec's options, and for the rest the cheapest size that holds and sustains the
-    run. None where the spec disables it. Sizes in the spec are used unchanged; rules reject those that are not sold.
+def lustre_size(
+    spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Machine, catalog: Catalog, recorded: LustreSize | None = None
+) -> LustreSize | None:
+    """The file system of a training cluster on AWS: the spec's options, and for the rest the cheapest size that holds the run's data and
+    delivers its throughput to these machines. None where the spec disables it.
+
+    Sizes in the spec are used unchanged; rules reject those that are not sold. recorded: the file system of a running stack, whose tier
+    and network stay, because changing them replaces it; it only grows.
     """
-    chosen = spec.blueprint.storage
-    if chosen == "none":
+    options = _options(spec)
+    if options is None:
         return None
-    options = chosen.lustre if isinstance(chosen, LustreStorage) else DEFAULT_OPTIONS
-    image = spec.blueprint.nodes.image
-    fast = plan.storage.throughput_bytes_per_s > NODE_ASSUMPTIONS.client_bytes_per_s * candidate.nodes
-    able = reads_over_efa(machine, image.family if isinstance(image, OwnImage) else image)
-    efa = able and fast if options.efa is None else options.efa
-    return _tiered(plan, options, efa, catalog) if options.tiering == "intelligent" else _ssd(plan.storage, options, efa, catalog)
-
-
-def _ssd(need: StorageNeed, options: LustreOptions, efa: bool, catalog: Catalog) -> LustreSize:
-    rows = query.ssd_tiers(catalog, efa)
-    tiers = tuple(rows) if options.throughput is None else (options.throughput,)
-    if not tiers or not rows.keys() >= set(tiers):
+    if recorded and bool(recorded.ssd_tier) == (options.tiering == "ssd"):
+        return _grown(plan, options, recorded, catalog)
+    able = _able(spec, machine) and any(query.is_offered(row, candidate.region) for row in query.ssd_tiers(catalog, rdma=True).values())
+    over = {efa: lustre_clients_of(spec, candidate, machine, efa, catalog) for efa in _networks(options, able)}
+    need, choose = plan.storage, _tiered if options.tiering == "intelligent" else _ssd
+    sizes = [size for efa, clients in over.items() for size in choose(plan, options, efa, clients, catalog)]
+    if not sizes:
         raise CatalogError(f"no Lustre tier of {options.throughput or 'any'} MB/s per TiB")
+    fast = need.throughput_bytes_per_s > catalog.storage_limit(SERVICE, "efa_recommended_above_gb_s") * 1e9
+
+    def rank(size: LustreSize) -> tuple[float, ...]:
+        """Tiers that the region offers, then missing throughput, AWS's recommendation of EFA for fast file systems, and the price."""
+        missing = need.throughput_bytes_per_s - delivered(size, over[size.efa], catalog).bytes_per_s
+        offered = query.is_offered(catalog.volume(size.volume), candidate.region)
+        return not offered, max(0.0, round(missing / 1e6)), fast and not size.efa, _usd_per_month(size, catalog)
+
+    return min(sizes, key=rank)
+
+
+def _options(spec: Spec) -> LustreOptions | None:
+    chosen = spec.blueprint.storage
+    return None if chosen == "none" else chosen.lustre if isinstance(chosen, LustreStorage) else DEFAULT_OPTIONS
+
+
+def _able(spec: Spec, machine: Machine) -> bool:
+    image = spec.blueprint.nodes.image
+    return reads_over_efa(machine, image.family if isinstance(image, OwnImage) else image)
+
+
+def _networks(options: LustreOptions, able: bool) -> tuple[bool, ...]:
+    """Whether EFA is used: the spec's choice, else both ways where machines and image can."""
+    return (options.efa,) if options.efa is not None else (False, True) if able else (False,)
+
+
+def lustre_clients_of(spec: Spec, candidate: Candidate, machine: Machine, efa: bool, catalog: Catalog) -> LustreClients:
+    """The nodes of a candidate as clients of a file system with or without EFA."""
+    interfaces = lustre_interfaces(machine, candidate.nodes, catalog) if efa and _able(spec, machine) else 0
+    return lustre_clients(machine, candidate.nodes, interfaces, catalog)
+
+
+def delivered(size: LustreSize, clients: LustreClients, catalog: Catalog) -> LustreThroughput:
+    """What a file system delivers to these clients."""
+    return lustre_throughput(catalog.volume(size.volume), size.capacity_gib, size.throughput_mb_s, clients, catalog)
+
+
+def earlier_lustre_size(spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Machine, catalog: Catalog) -> LustreSize | None:
+    """The file system of a decision that does not record one: earlier releases assumed 100 Gbit/s per client and any number of servers."""
+    options = _options(spec)
+    if options is None:
+        return None
+    fast = plan.storage.throughput_bytes_per_s > candidate.nodes * catalog.storage_limit(SERVICE, "client_tcp_gbps") * GBIT
+    efa = _able(spec, machine) and fast if options.efa is None else options.efa
+    clients = LustreClients(candidate.nodes, math.inf, EFA if efa else TCP, math.inf)
+    choose = _tiered if options.tiering == "intelligent" else _ssd
+    sizes = choose(plan, options.model_copy(update={"efa": efa}), efa, clients, catalog)
+    if options.capacity is None:
+        return min(sizes, key=lambda size: _usd_per_month(size, catalog))
+    return next((size for size in sizes if size.bytes_per_s >= plan.storage.throughput_bytes_per_s), sizes[-1])
+
+
+def _grown(plan: SizingPlan, options: LustreOptions, recorded: LustreSize, catalog: Catalog) -> LustreSize:
+    """The recorded file system with the spec's options, as large as the run's data and throughput need by now."""
+    need, efa = plan.storage, recorded.efa if options.efa is None else options.efa
+    if not recorded.ssd_tier:
+        step = catalog.storage_limit(TIERED, "throughput_step_mb_s")
+        bought = max(recorded.throughput_mb_s or 0, math.ceil(need.throughput_bytes_per_s / (step * 1e6)) * step)
+        return _with_cache(plan, options, replace(recorded, efa=efa, throughput_mb_s=bought), catalog)
+    tier = options.throughput or recorded.ssd_tier
+    row = query.ssd_tiers(catalog, efa)[tier]
     if options.capacity is not None:
-        size = options.capacity
-        tier = next((t for t in tiers if t * 1e6 * size / TIB >= need.throughput_bytes_per_s), tiers[-1])
-        return LustreSize(round(size / GIB), rows[tier].name, tier, efa)
-    sizes = [(tier, *_bought(need, rows[tier])) for tier in tiers]
-    tier, capacity_bytes, _ = min(sizes, key=lambda row: row[2])
-    return LustreSize(capacity_bytes // GIB, rows[tier].name, tier, efa)
+        return LustreSize(round(options.capacity / GIB), row.name, tier, efa)
+    wanted = row.allowed_bytes(_ssd_bytes(need, row)) or 0
+    return LustreSize(max(recorded.capacity_gib, wanted // GIB), row.name, tier, efa)
 
 
-def _bought(need: StorageNeed, tier: Volume) -> tuple[int, float]:
-    """(bytes, US dollars per month) of a tier; infinite dollars where the tier is too small or its price is not published."""
+def _ssd(plan: SizingPlan, options: LustreOptions, efa: bool, clients: LustreClients, catalog: Catalog) -> list[LustreSize]:
+    """One size per tier, slowest first: the spec's capacity where it is sold with that network, else the smallest one."""
+    found = list[LustreSize]()
+    for tier, row in query.ssd_tiers(catalog, efa).items():
+        if options.throughput in (None, tier):
+            size = options.capacity or row.allowed_bytes(_delivering_bytes(plan.storage, row, clients))
+            if size and (options.capacity is None or options.efa is not None or not efa or not size % (row.step_bytes or 1)):
+                found.append(LustreSize(round(size / GIB), row.name, tier, efa))
+    return found
+
+
+def _ssd_bytes(need: StorageNeed, tier: Volume) -> float:
+    """Bytes of a tier that hold the data and are rated for the throughput."""
     for_throughput = need.throughput_bytes_per_s / (tier.read_bytes_per_s_per_tib or 1) * TIB
-    size = tier.allowed_bytes(max(need.capacity_bytes * NODE_ASSUMPTIONS.file_system_headroom, for_throughput))
-    if size is None:
-        return 0, math.inf
-    price = tier.price_usd_per_byte_month
-    return size, math.inf if price is None else size * price
+    return max(need.capacity_bytes * NODE_ASSUMPTIONS.file_system_headroom, for_throughput)
 
 
-def _tiered(plan: SizingPlan, options: LustreOptions, efa: bool, catalog: Catalog) -> LustreSize:
+def _delivering_bytes(need: StorageNeed, tier: Volume, clients: LustreClients) -> float:
+    """As `_ssd_bytes`, with servers for all of the throughput that the network of the clients can take."""
+    reachable = min(need.throughput_bytes_per_s, clients.total_bytes_per_s)
+    servers = servers_needed(reachable, clients)
+    return max(_ssd_bytes(replace(need, throughput_bytes_per_s=reachable), tier), (servers - 1) * (tier.server_bytes or 0) + 1)
+
+
+def _usd_per_month(size: LustreSize, catalog: Catalog) -> float:
+    """US dollars per month of an SSD tier, infinite without a published price; the throughput of a tiered one, which alone differs."""
+    if not size.ssd_tier:
+        return size.throughput_mb_s or 0
+    price = catalog.volume(size.volume).price_usd_per_byte_month
+    return math.inf if price is None else size.capacity_gib * GIB * price
+
+
+def _tiered(plan: SizingPlan, options: LustreOptions, efa: bool, clients: LustreClients, catalog: Catalog) -> list[LustreSize]:
     """Capacity grows by itself; servers are bought for the throughput, and a cache for the dataset, which is read repeatedly."""
-    need = plan.storage
+    need, step = plan.storage, catalog.storage_limit(TIERED, "throughput_step_mb_s")
+    reachable = min(need.throughput_bytes_per_s, clients.total_bytes_per_s)
+    servers = max(1, math.ceil(reachable / (step * 1e6)), servers_needed(reachable, clients))
+    return [_with_cache(plan, options, LustreSize(0, TIERED, efa=efa, throughput_mb_s=servers * step), catalog)]
+
+
+def _with_cache(plan: SizingPlan, options: LustreOptions, size: LustreSize, catalog: Catalog) -> LustreSize:
+    """A tiered file system with its expected capacity, and a cache for the dataset in the range of its servers."""
     step, low, high = (catalog.storage_limit(TIERED, limit) for limit in ("throughput_step_mb_s", "min_cache_gib", "max_cache_gib"))
-    servers = max(1, math.ceil(need.throughput_bytes_per_s / (step * 1e6)))
-    dataset_gib = math.ceil(plan.facts.dataset_bytes / GIB)
-    return LustreSize(
-        capacity_gib=math.ceil((need.capacity_bytes if options.capacity is None else options.capacity) / GIB),
-        volume=TIERED,
-        efa=efa,
-        throughput_mb_s=servers * step,
-        cache_gib=min(max(dataset_gib, servers * low), servers * high),
-    )
+    servers = (size.throughput_mb_s or 0) // step
+    capacity = plan.storage.capacity_bytes if options.capacity is None else options.capacity
+    cache_gib = min(max(math.ceil(plan.facts.dataset_bytes / GIB), servers * low), servers * high)
+    return replace(size, capacity_gib=math.ceil(capacity / GIB), cache_gib=cache_gib)
 
 
 def storage_note(kind: NoteKind, need: StorageNeed) -> Note:
@@ -130,11 +224,26 @@ def planned_file_system(
         size = lustre_size(spec, plan, candidate, machine, catalog)
         if size is None:
             return None
-        price = catalog.volume(size.volume).price_usd_per_byte_month if size.ssd_tier else None
-        usd = None if price is None else size.capacity_gib * GIB * price
-        note = storage_note(NoteKind.SHARED_FILE_SYSTEM, need)
-        client, interface = NODE_ASSUMPTIONS.client_bytes_per_s, "ENA"
-        if size.efa:
-            client, interface = catalog.storage_limit("fsx-lustre", "client_efa_gbps") * 1e9 / 8, "EFA"
-        return FileSystem(size.volume, size.capacity_gib * GIB, size.bytes_per_s, usd, "", (note,), client, interface)
+        return _planned_lustre(plan, size, lustre_clients_of(spec, candidate, machine, size.efa, catalog), catalog)
     return otherwise()
+
+
+def _planned_lustre(plan: SizingPlan, size: LustreSize, clients: LustreClients, catalog: Catalog) -> FileSystem:
+    """A file system with what it delivers to the nodes, and the time that this takes."""
+    volume = catalog.volume(size.volume)
+    price = volume.price_usd_per_byte_month if size.ssd_tier else None
+    found = delivered(size, clients, catalog)
+    return FileSystem(
+        size.volume,
+        size.capacity_gib * GIB,
+        size.bytes_per_s,
+        None if price is None else size.capacity_gib * GIB * price,
+        basis=(storage_note(NoteKind.SHARED_FILE_SYSTEM, plan.storage),),
+        client_bytes_per_s=clients.bytes_per_s,
+        client_interface="EFA" if clients.over == EFA else "ENA",
+        delivered_bytes_per_s=found.bytes_per_s,
+        limit=found.note,
+        checkpoint_s=plan.facts.checkpoint_bytes / found.bytes_per_s,
+        weights_s=plan.facts.weights_bytes / found.bytes_per_s,
+        price_is_illustrative=volume.price_is_illustrative,
+    )

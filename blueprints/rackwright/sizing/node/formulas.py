@@ -34,7 +34,6 @@ class NodeAssumptions:
     image_bytes: float = assumed(30e9, "bytes of containers per node", f"{OWN}: CUDA, framework, their layers unpacked")
     checkpoints_on_disk: float = assumed(2, "checkpoints on local disks", f"{OWN}: one being written while the last is copied away")
     file_system_headroom: float = assumed(1.2, "of what is stored", f"{OWN}: a file system slows and fails when full")
-    client_bytes_per_s: float = assumed(12.5e9, "bytes/s per node over TCP", "FSx for Lustre performance guide: 100 Gbit/s per client")
 
 
 NODE_ASSUMPTIONS = NodeAssumptions()

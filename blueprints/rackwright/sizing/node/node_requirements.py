@@ -15,6 +15,7 @@ from rackwright.sizing.metrics import Speed
 from rackwright.sizing.node import formulas, power
 from rackwright.sizing.node.file_system import planned_file_system, storage_note
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS, Tier
+from rackwright.sizing.node.lustre_throughput import lustre_clients
 from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Fit, SizingPlan, WorkloadFacts
@@ -166,7 +167,8 @@ def _recommended(plan: SizingPlan, fit: Fit, catalog: Catalog) -> FileSystem | N
     """Where this release builds no storage: a disk of one node, else the cheapest shared file system of the cloud that is large and fast
     enough."""
     c, need = fit.candidate, plan.storage
-    rdma = c.fabric == "efa" and need.throughput_bytes_per_s > NODE_ASSUMPTIONS.client_bytes_per_s * c.nodes
+    over_tcp = lustre_clients(catalog.machine(c.machine), c.nodes, 0, catalog).total_bytes_per_s
+    rdma = c.fabric == "efa" and need.throughput_bytes_per_s > over_tcp
     if c.nodes == 1:
         disk = next((v for v in catalog.volumes if v.cloud == c.cloud and v.kind == "block" and v.max_write_bytes_per_s), None)
         if disk and disk.max_write_bytes_per_s and need.throughput_bytes_per_s <= disk.max_write_bytes_per_s:

@@ -36,9 +36,11 @@ class NodeRequirement:
 
 @dataclass(frozen=True)
 class FileSystem:
-    """Storage of checkpoints and data. tier: catalog name. bytes: size to order. bytes_per_s: throughput of that size.
+    """Storage of checkpoints and data. tier: catalog name. bytes: size to order. bytes_per_s: throughput that is bought with that size.
 
     client_bytes_per_s: highest rate of one node over client_interface (ENA or EFA), None where the node's network is the limit.
+    delivered_bytes_per_s: what reaches the nodes, and limit the reason; None where only the tier is known. checkpoint_s, weights_s:
+    seconds to write a checkpoint and to read the weights at that rate. price_is_illustrative: the price is an example.
     `wording.plan_text` fills in words from basis.
     """
 
@@ -50,6 +52,11 @@ class FileSystem:
     basis: tuple[Note, ...] = ()
     client_bytes_per_s: float | None = None
     client_interface: str = ""
+    delivered_bytes_per_s: float | None = None
+    limit: Note | None = None
+    checkpoint_s: float | None = None
+    weights_s: float | None = None
+    price_is_illustrative: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,22 @@
 
 from collections.abc import Iterator
 
-from rackwright.catalog.query import ssd_tiers
+from rackwright.catalog.query import is_offered, ssd_tiers
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import FSX, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
+from rackwright.sizing.node.lustre_throughput import LustreThroughput, Term, lustre_clients, lustre_throughput
 from rackwright.stackplan import LustrePlan, StackPlan
 from rackwright.units import GIB
-from rackwright.validation.stack.registry import accelerators, catalog_rule, rule
+from rackwright.validation.stack.registry import accelerators, catalog_rule, machines, rule
+from rackwright.wording.notes import note_text
 
 GUIDE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/"
 AT = At() / "lustre"
 TIERED = "fsx-lustre-intelligent-tiering"
+TOLERANCE = 0.99
+"""Share of the needed throughput that counts as enough: sizes are rounded to GiB."""
 
 
 def _created(plan: StackPlan, kind: str) -> LustrePlan | None:
@@ -55,7 +59,7 @@ def lustre_efa_requirements(plan: StackPlan, catalog: Catalog) -> Iterator[Viola
     if not any(pool.lustre_interfaces for _, pool in accelerators(plan)):
         message = "The file system uses EFA, but no pool has machines and images that read Lustre over EFA"
         yield Violation(AT / "rdma", "set it to false", message)
-    tier = catalog.volume_by_name.get(f"fsx-lustre-persistent2-{plan.lustre.throughput_mb_s_per_tib}-efa")
+    tier = catalog.volume_by_name.get(plan.lustre.volume)
     step = (tier.step_bytes or 0) // GIB if tier else 0
     size = plan.lustre.capacity_gib
     if _created(plan, "ssd") and step and (size <= 0 or size % step):
@@ -117,6 +121,50 @@ def tiered_lustre_size_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Vio
         found = "not set" if lustre.metadata_iops is None else lustre.metadata_iops
         message = f"metadata_iops is {found}; Intelligent-Tiering requires {choices}"
         yield Violation(AT / "metadata_iops", _set_to(*offered_iops), message)
+
+
+@catalog_rule("V-120", Level.WARNING, GUIDE + "performance.html#throughput-clients")
+def lustre_delivers_what_the_run_needs(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """A Lustre file system should deliver the throughput that the run needs: the least of its tier, its clients and its servers."""
+    found, lustre = delivered_throughput(plan, catalog), plan.lustre
+    if found is None or lustre is None or not lustre.required_mb_s or found.bytes_per_s >= lustre.required_mb_s * TOLERANCE * 1e6:
+        return
+    times = lustre.required_mb_s * 1e6 / found.bytes_per_s
+    need = f"The run needs {lustre.required_mb_s / 1000:,.1f} GB/s of its file system"
+    message = f"{need}, which delivers {note_text(found.note)}. Checkpoints and data take {times:,.1f} times as long"
+    over_efa = any(machine.lustre_interfaces for _, _, machine in machines(plan, catalog))
+    if found.term is Term.TIER:
+        yield Violation(AT, "choose a larger capacity or throughput", message)
+    elif not lustre.rdma and over_efa:
+        yield Violation(AT / "rdma", "set it to true with an AL2023 image; a running file system is replaced by a new one", message)
+    else:
+        yield Violation(AT, "use more machines, or an instance type and image that read Lustre over EFA", message)
+
+
+@catalog_rule("V-121", Level.WARNING, GUIDE + "using-fsx-lustre.html")
+def lustre_tier_is_offered_in_the_region(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """FSx for Lustre offers the throughput tier, with EFA where it is used, in the region of the stack."""
+    lustre, region = plan.lustre, plan.place.region
+    tier = catalog.volume_by_name.get(lustre.volume) if lustre and lustre == _created(plan, lustre.kind) else None
+    if lustre is None or tier is None or is_offered(tier, region):
+        return
+    others = [row for row in (*ssd_tiers(catalog).values(), *ssd_tiers(catalog, rdma=True).values()) if is_offered(row, region)]
+    fix = f"use one of {', '.join(row.tier for row in others)}" if others else "use another region, or set blueprint.storage to none"
+    yield Violation(AT / "throughput_mb_s_per_tib", fix, f"FSx for Lustre does not list {tier.tier} in {region}")
+
+
+def delivered_throughput(plan: StackPlan, catalog: Catalog) -> LustreThroughput | None:
+    """What the file system that this stack creates delivers to its first accelerator pool; None without one of known clients."""
+    lustre = plan.lustre
+    pool, machine = next(((pool, machine) for _, pool, machine in machines(plan, catalog)), (None, None))
+    if lustre is None or lustre.clients is None or pool is None or machine is None or lustre != _created(plan, lustre.kind):
+        return None
+    if lustre.volume not in catalog.volume_by_name:
+        return None
+    clients = lustre_clients(machine, lustre.clients, pool.lustre_interfaces, catalog)
+    throughput = lustre.throughput_mb_s if lustre.kind == "tiered" else None
+    found = lustre_throughput(catalog.volume(lustre.volume), lustre.capacity_gib, throughput, clients, catalog)
+    return found if found.bytes_per_s > 0 else None
 
 
 def _nearest(value: int, sold: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,0 +1,115 @@
+"""Throughput that an FSx for Lustre file system delivers: the least of its tier, its clients and its servers.
+
+Sizing, plan, report and rules use `lustre_throughput` only. Limits: storage_limits.csv and volumes.csv of the catalog, from
+https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html and using-fsx-lustre.html (IP addresses for file systems).
+"""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import Machine, Volume
+from rackwright.sizing.note import Note, NoteKind
+from rackwright.units import GIB, TIB
+
+SERVICE = "fsx-lustre"
+TIERED = "fsx-lustre-intelligent-tiering"
+TCP, EFA = "TCP", "EFA"
+GBIT = 1e9 / 8
+"""Bytes of a gigabit."""
+
+
+class Term(StrEnum):
+    """What limits a file system."""
+
+    TIER = "tier"
+    CLIENTS = "clients"
+    SERVERS = "servers"
+
+
+@dataclass(frozen=True)
+class LustreClients:
+    """Nodes that use a file system at once. bytes_per_s: highest rate of one. over: TCP or EFA. server_bytes_per_s: highest rate between
+    one client and one server."""
+
+    count: int
+    bytes_per_s: float
+    over: str
+    server_bytes_per_s: float
+
+    @property
+    def total_bytes_per_s(self) -> float:
+        return self.count * self.bytes_per_s
+
+
+@dataclass(frozen=True)
+class LustreThroughput:
+    """Limits of a file system in bytes/s. tier: what is bought. clients: of their network. servers: of their network to these clients."""
+
+    tier_bytes_per_s: float
+    clients_bytes_per_s: float
+    servers_bytes_per_s: float
+    clients: LustreClients
+    servers: int
+
+    @property
+    def bytes_per_s(self) -> float:
+        return min(self.tier_bytes_per_s, self.clients_bytes_per_s, self.servers_bytes_per_s)
+
+    @property
+    def term(self) -> Term:
+        """The lowest limit; of equal ones the tier, then the clients."""
+        limits = {Term.TIER: self.tier_bytes_per_s, Term.CLIENTS: self.clients_bytes_per_s, Term.SERVERS: self.servers_bytes_per_s}
+        return min(limits, key=lambda term: limits[term])
+
+    @property
+    def note(self) -> Note:
+        """The throughput and the limit, as a note."""
+        values = {"gb_per_s": self.bytes_per_s / 1e9, "clients": self.clients.count, "over": self.clients.over, "servers": self.servers}
+        if self.term is Term.TIER:
+            return Note(NoteKind.LUSTRE_TIER_LIMIT, values)
+        if self.term is Term.CLIENTS:
+            return Note(NoteKind.LUSTRE_CLIENTS_LIMIT, values | {"gbit_per_s": self.clients.bytes_per_s / GBIT})
+        share = self.servers_bytes_per_s / (self.servers * self.clients.count)
+        return Note(NoteKind.LUSTRE_SERVERS_LIMIT, values | {"gbit_per_s": share / GBIT})
+
+
+def lustre_interfaces(machine: Machine, nodes: int, catalog: Catalog) -> int:
+    """EFA interfaces per node for a file system: the machine's number, or fewer where all nodes would exceed the connection limit."""
+    return min(machine.lustre_interfaces, catalog.storage_limit(SERVICE, "client_interfaces") // max(1, nodes))
+
+
+def lustre_clients(machine: Machine, nodes: int, interfaces: int, catalog: Catalog) -> LustreClients:
+    """Nodes of a machine as clients. interfaces: EFA interfaces of a node that use the file system; 0 over TCP."""
+    if not interfaces:
+        limit = catalog.storage_limit(SERVICE, "client_tcp_gbps") * GBIT
+        pair = catalog.storage_limit(SERVICE, "client_server_tcp_gbps") * GBIT
+        return LustreClients(nodes, min(limit, machine.network_bytes_per_s or limit), TCP, pair)
+    limit = catalog.storage_limit(SERVICE, "client_efa_gbps") * GBIT
+    layout = catalog.layout_by_machine.get(machine.name)
+    own = layout.interface_bytes_per_s if layout else None
+    return LustreClients(nodes, min(limit, interfaces * own if own else limit), EFA, math.inf)
+
+
+def lustre_throughput(
+    tier: Volume, capacity_gib: float, throughput_mb_s: int | None, clients: LustreClients, catalog: Catalog
+) -> LustreThroughput:
+    """Throughput that a file system of a tier delivers to these clients.
+
+    throughput_mb_s: what is bought with Intelligent-Tiering; None for SSD, whose throughput grows with capacity_gib.
+    """
+    tib = capacity_gib * GIB / TIB
+    if throughput_mb_s is None:
+        bought, network = (tier.write_bytes_per_s_per_tib or 0.0) * tib, (tier.network_bytes_per_s_per_tib or math.inf) * tib
+        servers = max(1, math.ceil(capacity_gib * GIB / tier.server_bytes)) if tier.server_bytes else 1
+    else:
+        bought, network = throughput_mb_s * 1e6, math.inf
+        servers = max(1, math.ceil(throughput_mb_s / catalog.storage_limit(TIERED, "throughput_step_mb_s")))
+    to_clients = servers * clients.count * clients.server_bytes_per_s
+    return LustreThroughput(bought, clients.total_bytes_per_s, min(network, to_clients), clients, servers)
+
+
+def servers_needed(bytes_per_s: float, clients: LustreClients) -> int:
+    """Servers that give clients this rate, as far as the clients' own network allows it."""
+    return max(1, math.ceil(min(bytes_per_s, clients.total_bytes_per_s) / (clients.count * clients.server_bytes_per_s)))
