@@ -142,3 +142,10 @@ def test_additional_pools_are_billed_at_their_initial_size():
     assert found["pool debug, g6e.12xlarge, on-demand"] == 1
     assert not [what for what in found if "pool cpu" in what or "gpu-spot" in what]
     assert found["disks of gpu"] == 800
+
+
+@pytest.mark.parametrize("name", ["training", "fleet"])
+def test_the_disk_of_prometheus_is_billed(name):
+    line = next(line for line in billed(CASES[name]).lines if line.what == "disk of kube-prometheus-stack")
+    assert (line.quantity, line.unit) == (40, "GiB")
+    assert line.hourly_usd

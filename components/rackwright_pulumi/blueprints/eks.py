@@ -156,7 +156,7 @@ def _kubernetes_layer(stack: AwsStack, cluster: Cluster, after: Sequence[Resourc
     plan = stack.plan
     operators = {release.namespace for release in plan.releases}
     releases = plan.releases if stack.builds("operators") else ()
-    manifests = plan.manifests if stack.builds("workloads") else ()
+    manifests = tuple(manifest for manifest in plan.manifests if stack.builds(manifest.layer))
     own = {*(release.name for release in releases), *(manifest.key for manifest in manifests)}
     provider = Provider(
         child(stack.name, "k8s"),

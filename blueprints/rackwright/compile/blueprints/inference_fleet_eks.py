@@ -177,7 +177,7 @@ def _with_efa(context: CompileContext, server: ModelServer, pool: PoolPlan) -> M
 def _releases(context: CompileContext, pools: Sequence[PoolPlan], karpenter: KarpenterPlan | None, wide: bool) -> tuple[ReleasePlan, ...]:
     autoscaled = [pool for pool in pools if pool.autoscaled]
     return (
-        monitoring(),
+        monitoring(context.catalog, default_storage_class(context.spec.name)),
         *device_releases(pools),
         keda(),
         *([leader_worker_set_release()] if wide else []),

@@ -74,7 +74,7 @@ def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
 def _releases(context: CompileContext, pools: tuple[PoolPlan, ...]) -> tuple[ReleasePlan, ...]:
     autoscaled = [pool for pool in pools if pool.autoscaled]
     operators = (
-        monitoring(),
+        monitoring(context.catalog, default_storage_class(context.spec.name)),
         *device_releases(pools),
         jobset(),
         *([cluster_autoscaler(autoscaled, context.spec.name)] if autoscaled else []),

@@ -62,7 +62,8 @@ def _parts(plan: StackPlan) -> Iterator[tuple[str, str]]:
         yield "add-on", f"{addon.name} {addon.version}".strip()
     for release in plan.releases:
         expected = "" if "operators" in plan.layers else ", expected"
-        yield "release", f"{release.namespace}/{release.name} {release.version}{expected}"
+        disks = "".join(f", disk of {disk.size_gib} GiB" for disk in release.claims)
+        yield "release", f"{release.namespace}/{release.name} {release.version}{disks}{expected}"
     for manifest in plan.manifests:
         yield "object", f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
 

@@ -5,7 +5,7 @@ from rackwright.validation.stack.cluster import operators, queues, serving
 from rackwright.validation.stack.nodes import capacity, fabric, images, placement, provisioning, reservations, tpu
 from rackwright.validation.stack.quota import QuotaNeed, check_quota, quota_needs
 from rackwright.validation.stack.registry import RULES, StackContext, check, refuse_broken_invariants, stack_problems
-from rackwright.validation.stack.storage import lustre, volumes
+from rackwright.validation.stack.storage import claims, lustre, volumes
 
 AREAS = (
     budget,
@@ -26,6 +26,7 @@ AREAS = (
     secrets,
     serving,
     volumes,
+    claims,
     tpu,
 )
 __all__ = ["RULES", "QuotaNeed", "StackContext", "check", "check_quota", "quota_needs", "refuse_broken_invariants", "stack_problems"]
