@@ -13,8 +13,8 @@ BALANCED = DiskPlan.kind
 def storage_classes(stack: str, pools: Sequence[PoolPlan]) -> tuple[ManifestPlan, ...]:
     """The class of balanced disks first, then that of Hyperdisk where an accelerator machine supports no other disks.
 
-    The default is the class that accelerator machines support. GKE's own default class, standard-rwo, has no key; of several default classes
-    Kubernetes uses the newest: https://kubernetes.io/docs/concepts/storage/storage-classes/#default-storageclass
+    The default is the class that accelerator machines support. GKE's own default class, standard-rwo, has no key; of several default
+    classes Kubernetes uses the newest: https://kubernetes.io/docs/concepts/storage/storage-classes/#default-storageclass
     """
     default = next((pool.disk.kind for pool in pools if pool.role == "accelerator"), BALANCED)
     return tuple(_class(stack, kind, kind == default) for kind in dict.fromkeys((BALANCED, default)))
