@@ -33,6 +33,8 @@ class ClusterPlan:
     """Existing roles, in place of new ones."""
 
     viewers: tuple[str, ...] = ()
+    pod_logs: bool = False
+    """Logs of pods are sent to the cloud's log service."""
     creator_is_admin: bool = False
     """On EKS the creator is an administrator although `admins` names others; without `admins` it always is."""
 

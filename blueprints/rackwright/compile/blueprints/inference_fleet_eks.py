@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
+from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
 from rackwright.compile.kubernetes.aws.serving import MOUNTPOINT_ADDON, client_ranges, load_balancer, weights_objects, weights_volume
 from rackwright.compile.kubernetes.aws.storage_class import default_storage_class
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
@@ -178,6 +179,7 @@ def _releases(context: CompileContext, pools: Sequence[PoolPlan], karpenter: Kar
     autoscaled = [pool for pool in pools if pool.autoscaled]
     return (
         monitoring(context.catalog, default_storage_class(context.spec.name)),
+        *pod_log_releases(context),
         *device_releases(pools),
         keda(),
         *([leader_worker_set_release()] if wide else []),

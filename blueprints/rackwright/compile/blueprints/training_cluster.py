@@ -1,6 +1,7 @@
 """TrainingCluster on EKS with EFA: network, cluster, one pool in one zone, Lustre, operators and queues. It contains no jobs."""
 
 from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
 from rackwright.compile.kubernetes.aws.storage_class import default_storage_class
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
 from rackwright.compile.kubernetes.manifests import allow_basics, allow_metrics, allow_within, default_deny, run_secrets, service_account
@@ -75,6 +76,7 @@ def _releases(context: CompileContext, pools: tuple[PoolPlan, ...]) -> tuple[Rel
     autoscaled = [pool for pool in pools if pool.autoscaled]
     operators = (
         monitoring(context.catalog, default_storage_class(context.spec.name)),
+        *pod_log_releases(context),
         *device_releases(pools),
         jobset(),
         *([cluster_autoscaler(autoscaled, context.spec.name)] if autoscaled else []),

@@ -91,7 +91,8 @@ def _cluster(plan: ClusterPlan) -> str:
         "ranges": f"API open to {', '.join(plan.api_cidrs)}",
         "internet": "API open to the internet",
     }[plan.api_scope]
-    return f"{plan.name}, Kubernetes {plan.version}, {api}"
+    logs = ", pod logs in the cloud" if plan.pod_logs else ""
+    return f"{plan.name}, Kubernetes {plan.version}, {api}{logs}"
 
 
 def _pool(pool: PoolPlan) -> str:
