@@ -33,7 +33,7 @@ def training_plan(context: CompileContext) -> StackPlan:
     pool, everything, machine = pools[0], (system_pool(context, place), *clients), context.machine
     releases = _releases(context, clients)
     quota = QueueQuota.of(machine, (machine.efa_interfaces or 0) if pool.nics else 0)
-    addons = eks_addons(file_system is not None)
+    addons = eks_addons(*(["lustre"] if file_system else []))
     volumes = lustre_volume(file_system, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
     return StackPlan(
         name=context.spec.name,
