@@ -156,3 +156,10 @@ def test_prices_whose_source_calls_them_examples_are_marked():
     assert each(marked[0]) == "0.415 / GiB-month (illustrative)"
     assert examples(costs).startswith(f"{marked[0].total_usd:,.2f} USD of the total at illustrative prices")
     assert examples(replace(costs, lines=tuple(line for line in costs.lines if not line.illustrative))) == ""
+
+
+@pytest.mark.parametrize("name", ["training", "fleet"])
+def test_the_disk_of_prometheus_is_billed(name):
+    line = next(line for line in billed(CASES[name]).lines if line.what == "disk of kube-prometheus-stack")
+    assert (line.quantity, line.unit) == (40, "GiB")
+    assert line.hourly_usd

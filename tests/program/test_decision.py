@@ -204,6 +204,16 @@ def test_recorded_chart_and_kubernetes_versions_reach_the_plan():
     assert {r.name: r.version for r in plan.releases}["jobset"] == "0.12.0", "what the decision does not name keeps its own"
 
 
+def test_an_add_on_that_was_recorded_without_a_version_keeps_the_one_that_eks_selected():
+    pipeline = Pipeline(ROOT / "stacks" / "llama-70b-sft.yaml", TODAY)
+    decision = pipeline.decision_of(1)
+    recorded = tuple(pin for pin in decision.pins.addons if pin[0] != "lustre")
+    plan = compiled(replace(decision, pins=replace(decision.pins, addons=recorded)), pipeline.spec, TODAY)
+    assert {addon.name: addon.version for addon in plan.addons}["lustre"] == ""
+    assert "lustre" not in dict(plan.pins.addons)
+    assert {addon.name: addon.version for addon in compiled(decision, pipeline.spec, TODAY).addons}["lustre"]
+
+
 def test_the_expiry_does_not_move_with_the_calendar(box):
     decision = read_decision(decision_path(box))
     assert decision

@@ -44,3 +44,28 @@ def test_a_secret_stops_an_update_where_the_configuration_lacks_it():
 
 def test_a_stack_without_a_box_has_no_block_to_wait_for():
     assert found(now=datetime(2026, 11, 21, tzinfo=UTC)) == []
+
+
+def of_case(case, **blueprint):
+    spec, _, fit = case
+    chosen = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update=blueprint)})
+    context = StackContext(plans.compiled((chosen, case[1], fit)), CATALOG, fit=fit, spec=chosen)
+    return [problem for problem in stack_problems(context) if problem.code in ("S-114", "S-116")]
+
+
+ROLE, GROUP = "arn:aws:iam::123456789012:role/platform", "group:ml@example.com"
+
+
+def test_options_of_a_cluster_are_reported_where_a_box_is_chosen():
+    found = of_case(plans.box_case(), admins=(ROLE,), viewers=(ROLE,), pod_logs="cloud")
+    assert [(problem.code, str(problem.at), problem.level) for problem in found] == [
+        ("S-114", f"blueprint.{key}", Level.WARNING) for key in ("admins", "pod_logs", "viewers")
+    ]
+    assert "is a box (g6e.2xlarge) without a cluster, so `admins` has no effect" in found[0].reason
+    assert of_case(plans.training_case(), admins=(ROLE,), pod_logs="cloud") == []
+
+
+def test_administrators_of_another_cloud_alone_are_reported():
+    (found,) = of_case(plans.fleet_case(), admins=(ROLE,), viewers=(ROLE, GROUP))
+    assert (found.code, str(found.at), found.level) == ("S-116", "blueprint.admins", Level.WARNING)
+    assert "no entry of `admins` is a principal of gcp" in found.reason

@@ -16,6 +16,18 @@ def _tag_error(key: str, value: str) -> str:
     return "" if re.fullmatch(r"[\w\s.:/=+@-]*", key + value) else "letters, digits, spaces and _ . : / = + - @ only"
 
 
+NO_PRINCIPALS = {
+    "group": ("is an IAM group, which an access entry of EKS cannot name", "name a role that members of the group may assume"),
+    "assumed-role": ("is a session, which an access entry of EKS cannot name", "name its role: arn:aws:iam::<account>:role/<name>"),
+}
+"""Kinds of ARNs: https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html"""
+
+
+def _principal_error(name: str) -> tuple[str, str] | None:
+    found = re.match(r"arn:[^:]*:[^:]*:[^:]*:[^:]*:([^/]*)/", name)
+    return NO_PRINCIPALS.get(found[1]) if found else None
+
+
 AWS = CloudProfile(
     name="aws",
     owner_field="account",
@@ -45,8 +57,8 @@ AWS = CloudProfile(
     capacity_modes=("on-demand", "spot", "capacity_block", "reservation"),
     reserves_on_demand=True,
     has_reservation_groups=True,
-    # Access entries are for roles and users, not for IAM groups: https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html
     principals=("arn:",),
+    principal_error=_principal_error,
     max_tags=50,
     tag_error=_tag_error,
     uri_scheme="s3",
@@ -68,6 +80,8 @@ AWS = CloudProfile(
         "control_plane": "eks-cluster",
         "disk_iops": "ebs-gp3-iops",
         "disk_throughput": "ebs-gp3-throughput",
+        "log_ingestion": "logs-ingest",
+        "log_storage": "logs-storage",
         "machine_metric": "detailed-metric",
         "alarm": "metric-alarm",
     },

@@ -18,7 +18,8 @@ class CloudProfile:
     is_owned: the machines belong to the user: no regions, capacity modes or prices.
 
     blueprints: kinds that this release builds, each with an entry in compile.PATHS.
-    principals: prefixes of the principals that have access to clusters.
+    principals: prefixes of the principals that have access to clusters. principal_error: why a principal cannot have access, and what to
+    name instead; None where it can.
     supports: options of the spec, and features behind them, that this release builds on this cloud.
 
     zone_separator: between a region and the letter of a zone. zone_letters: region -> its letters; other regions have a, b and c.
@@ -67,6 +68,7 @@ class CloudProfile:
     has_reservation_groups: bool = False
 
     principals: tuple[str, ...] = ()
+    principal_error: Callable[[str], tuple[str, str] | None] = lambda _name: None
     max_tags: int = 0
     tag_error: Callable[[str, str], str] = lambda _key, _value: ""
     uri_scheme: str = ""

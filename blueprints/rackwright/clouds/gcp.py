@@ -26,7 +26,8 @@ GCP = CloudProfile(
         "apac": ("asia-*", "australia-*"),
     },
     capacity_modes=("on-demand", "spot", "flex-start", "calendar", "reservation"),
-    principals=("user:", "group:", "serviceAccount:", "principal:", "principalSet:"),
+    # https://cloud.google.com/iam/docs/principal-identifiers
+    principals=("user:", "group:", "serviceAccount:", "domain:", "principal:", "principalSet:"),
     max_tags=64,
     tag_error=_label_error,
     uri_scheme="gs",
@@ -45,6 +46,6 @@ GCP = CloudProfile(
     attaches_local_ssds=True,
     disk_volumes={"balanced": "pd-balanced", "hyperdisk-balanced": "hyperdisk-balanced"},
     object_volume="gcs-standard",
-    fees={"control_plane": "gke-cluster"},
+    fees={"control_plane": "gke-cluster", "log_ingestion": "cloud-logging"},
     links={"regions": REGIONS, "offerings": REGIONS, "tags": "https://cloud.google.com/compute/docs/labeling-resources"},
 )

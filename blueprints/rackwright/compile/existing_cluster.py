@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from rackwright.compile.kubernetes.aws.storage_class import DEFAULT_CLASS
 from rackwright.stackplan import LAYERS, ManifestPlan, StackPlan
 from rackwright.stackplan.labels import ROLE_LABEL
 
@@ -38,7 +37,7 @@ def as_tenant_stack(plan: StackPlan) -> StackPlan:
         ),
         identities=tuple(replace(identity, namespace=spaces.get(identity.namespace, identity.namespace)) for identity in plan.identities),
         namespaces=tuple((spaces.get(name, name), level) for name, level in plan.namespaces),
-        manifests=_with_stack_names(tuple(m for m in plan.manifests if m.key != DEFAULT_CLASS), plan.name, spaces),
+        manifests=_with_stack_names(tuple(m for m in plan.manifests if m.layer != "operators"), plan.name, spaces),
     )
 
 

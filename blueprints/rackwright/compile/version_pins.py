@@ -14,7 +14,8 @@ def with_version_pins(plan: StackPlan, pins: VersionPins) -> StackPlan:
         return replace(plan, version=charts.get(plan.name, plan.version))
 
     def addon(plan: AddonPlan) -> AddonPlan:
-        return replace(plan, version=addons.get(plan.name, plan.version))
+        """An add-on that was recorded without a version keeps the one that EKS selected, which may be newer than this release's."""
+        return replace(plan, version=addons.get(plan.name, "" if addons else plan.version))
 
     swapped = {ours: images[name] for name, ours in plan.pins.images if images.get(name, ours) != ours}
     manifests = plan.manifests
@@ -32,7 +33,7 @@ def with_version_pins(plan: StackPlan, pins: VersionPins) -> StackPlan:
             kubernetes=pins.kubernetes or plan.pins.kubernetes,
             images=tuple((name, images.get(name, value)) for name, value in plan.pins.images),
             charts=tuple((name, charts.get(name, value)) for name, value in plan.pins.charts),
-            addons=tuple((name, addons.get(name, value)) for name, value in plan.pins.addons),
+            addons=tuple((name, addons.get(name, value)) for name, value in plan.pins.addons if name in addons or not addons),
         ),
     )
 

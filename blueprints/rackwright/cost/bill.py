@@ -7,7 +7,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
 from rackwright.cost import network, storage
-from rackwright.cost.bill_line import BillLine, hourly, monthly
+from rackwright.cost.bill_line import BillLine, by_use, hourly, monthly
 from rackwright.cost.node_counts import is_sized, nodes_at_start, sized_nodes
 from rackwright.cost.prices import fee_price, machine_price
 from rackwright.sizing.plan import Fit
@@ -67,8 +67,20 @@ def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: floa
         yield from network.lines(stack, fit, catalog, hours)
     yield from storage.lines(stack, fit, spec, catalog, hours)
     yield from _monitoring(stack, fit, catalog, hours)
+    yield from _pod_logs(stack, catalog)
     if "base" in stack.layers and not stack.key.existing_arn:
         yield monthly("encryption key", 1, "key", fee_price(catalog, "kms-key", stack.place, "month"), hours)
+
+
+def _pod_logs(stack: StackPlan, catalog: Catalog) -> Iterator[BillLine]:
+    """Unit prices only: how much pods log is not published."""
+    if not (stack.cluster and stack.cluster.pod_logs and "cluster" in stack.layers):
+        return
+    fees = profile(stack.place.cloud).fees
+    yield by_use("pod logs", "GiB", fee_price(catalog, fees["log_ingestion"], stack.place, "GiB"))
+    if "log_storage" in fees:
+        what = f"pod logs, kept {stack.cluster.log_retention_days} days"
+        yield by_use(what, "GiB-month", fee_price(catalog, fees["log_storage"], stack.place, "GiB-month"))
 
 
 def _accelerators(stack: StackPlan, fit: Fit) -> Iterator[BillLine]:

@@ -24,6 +24,9 @@ def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float
     for pool in stack.pools if machines else ():
         if nodes := nodes_at_start(stack, pool, fit):
             yield from _disk(f"disks of {pool.name}", pool.disk, nodes, stack.place, catalog, hours)
+    for release in stack.releases if "operators" in stack.layers else ():
+        for disk in release.claims:
+            yield from _disk(f"disk of {release.name}", disk, 1, stack.place, catalog, hours)
     if base:
         yield from _buckets(stack, spec, catalog, hours)
 

@@ -136,8 +136,9 @@ class Safety(Part):
 Principal = Annotated[
     str,
     Field(
-        pattern=r"^(arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/\S+|(user|group|serviceAccount|principal|principalSet):\S+)$",
-        description="an IAM role or user ARN, or a Google principal such as group:ml@example.com",
+        pattern=r"^(arn:aws[a-z-]*:(iam|sts)::[0-9]{12}:(role|user|group|assumed-role)/\S+|"
+        r"(user|group|serviceAccount|domain|principal|principalSet):\S+)$",
+        description="the ARN of an IAM role or user, or a Google principal such as group:ml@example.com",
     ),
 ]
 
@@ -156,9 +157,12 @@ class Blueprint(Part):
     api_access: ApiAccess = "private"
     """Networks that can reach the cluster's API endpoint."""
     admins: tuple[Principal, ...] = ()
-    """Administrators of a new cluster, beside its creator: IAM roles or users; Google principals, for all clusters of their project."""
+    """Administrators of a new cluster, beside its creator: IAM roles or users (for an IAM group, a role that it may assume); Google
+    principals, for all clusters of their project."""
     viewers: tuple[Principal, ...] = ()
     """Principals that may read the objects of a new cluster."""
+    pod_logs: Literal["none", "cloud"] = "none"
+    """Where the logs of pods are kept: on their nodes only, or in CloudWatch Logs or Cloud Logging, which charge per GiB."""
     ssh_from: Annotated[
         Annotated[Literal["nobody", "anywhere"], Tag(PLAIN)] | Annotated[tuple[Text, ...], Tag("<list>")],
         Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rackwright.stackplan.refs import Existing
+from rackwright.stackplan.storage import DiskPlan
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class ClusterPlan:
     """Existing roles, in place of new ones."""
 
     viewers: tuple[str, ...] = ()
+    pod_logs: bool = False
+    """Logs of pods are sent to the cloud's log service."""
     creator_is_admin: bool = False
     """On EKS the creator is an administrator although `admins` names others; without `admins` it always is."""
 
@@ -64,7 +67,8 @@ class AddonPlan:
 
 @dataclass(frozen=True)
 class ReleasePlan:
-    """A Helm release. chart: full `oci://` reference, or a chart name with `repository`. after: names of releases to wait for."""
+    """A Helm release. chart: full `oci://` reference, or a chart name with `repository`. after: release names and manifest keys to wait
+    for."""
 
     name: str
     namespace: str
@@ -74,6 +78,10 @@ class ReleasePlan:
     values: dict[str, Any] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     timeout_s: int = 1200
+    claims: tuple[DiskPlan, ...] = ()
+    """Disks that its pods claim through a storage class; the cluster creates them, and deletes them with their claims."""
+    teardown_values: dict[str, Any] = field(default_factory=dict)
+    """Replace values of these keys in a teardown, so that controllers delete what the release made in the cloud while they still run."""
 
 
 @dataclass(frozen=True)
@@ -87,3 +95,5 @@ class ManifestPlan:
     """Contains data, and is protected like a disk."""
     wait_s: int | None = None
     """Seconds to wait until it is ready; 0: do not wait; None: Pulumi's default."""
+    layer: str = "workloads"
+    """Layer that creates it: `operators` for objects that releases wait for."""

@@ -3,6 +3,7 @@
 EFA_PLUGIN, EFA_DRA_DRIVER, NEURON_PLUGIN = "aws-efa-k8s-device-plugin", "aws-dranet", "neuron-helm-chart"
 CLUSTER_AUTOSCALER = "cluster-autoscaler"
 MONITORING = "kube-prometheus-stack"
+POD_LOGS, POD_LOGS_NAMESPACE, POD_LOGS_ACCOUNT = "aws-for-fluent-bit", "kube-system", "pod-logs"
 KARPENTER_CRDS, KARPENTER = "karpenter-crd", "karpenter"
 KARPENTER_CAPACITY_TYPES = {"on-demand": "on-demand", "spot": "spot", "reservation": "reserved", "capacity-block": "reserved"}
 """Capacity mode -> value of karpenter.sh/capacity-type (https://karpenter.sh/docs/concepts/nodepools/#capacity-type)."""
@@ -10,3 +11,8 @@ PROVISIONING_CONTROLLER, PROVISIONING_FLAG = "kueue.x-k8s.io/provisioning-reques
 """Kueue's controller of admission checks that ask the cluster autoscaler, and the autoscaler's flag to answer them."""
 UNLIMITED_RETRIES = 2**31 - 1
 """Retries of a ProvisioningRequest, in a field of 32 bits that has no value for no limit. After the last one Kueue deactivates the job."""
+
+
+def pod_log_group(cluster: str) -> str:
+    """Name of the log group of a cluster's pods, beside that of its control plane."""
+    return f"/aws/eks/{cluster}/pods"

@@ -64,6 +64,7 @@ ORIGINS = {
         "blueprint.viewers": "cluster.viewers",
         "blueprint.viewers[*]": "cluster.viewers.*",
         "blueprint.safety.audit_logs": "cluster.audit_logs",
+        "blueprint.pod_logs": "cluster.pod_logs",
         "{place}.roles.cluster": "cluster.control_role_arn",
         "{place}.roles.nodes": "cluster.node_role_arn",
         "{place}.pin.topology": "pools.*.topology",

@@ -45,6 +45,7 @@ LATER = {
     "nodes": Nodes().model_dump(mode="json"),
     "notify": [],
     "permissions_boundary": None,
+    "pod_logs": "none",
     "role": None,
     "roles": None,
     "safety": Safety().model_dump(mode="json"),

@@ -95,7 +95,7 @@ def _machines(
     late = _addons(stack, cluster, "late", [addon for addon in plan.addons if addon.needs_nodes], system)
     roles = {each.key: stack.identity(each, storage, cluster).role_arn for each in plan.identities}
     stack.guard({pool.name: pools[pool.name].scaling_group_name for pool in managed if pool.role == "accelerator"})
-    return pools, [*(late.addons or system), *_autoscaler(stack, cluster, pools)], roles
+    return pools, [*(late.addons or system), *_autoscaler(stack, cluster, pools), *_pod_logs(stack, cluster)], roles
 
 
 def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[ExportedKarpenter | None, Sequence[Resource]]:
@@ -148,6 +148,28 @@ def _autoscaler(stack: AwsStack, cluster: Cluster, pools: Mapping[str, AwsPool])
     return autoscaler.ready
 
 
+def _pod_logs(stack: AwsStack, cluster: Cluster) -> Sequence[Resource]:
+    """The log group of pods and the role that writes to it, where the plan sends pod logs to CloudWatch."""
+    if not (stack.plan.cluster and stack.plan.cluster.pod_logs):
+        return ()
+    from rackwright_pulumi.aws.pod_logs import AwsPodLogs  # most stacks do not need it
+
+    logs = AwsPodLogs(
+        child(stack.name, "pod-logs"),
+        {
+            "cluster": stack.plan.cluster,
+            "cluster_name": cluster.cluster_name,
+            "cluster_arn": cluster.cluster_arn,
+            "account": stack.account,
+            "kms_key_arn": stack.key.key_arn,
+            "tags": stack.tags,
+            "boundary_arn": stack.boundary_arn,
+        },
+        stack.child_opts,
+    )
+    return logs.ready
+
+
 def _kubernetes_layer(stack: AwsStack, cluster: Cluster, after: Sequence[Resource], refs: RefValues) -> KubernetesLayer | None:
     """Kubernetes objects of this stack. Names in `after` of objects of other stacks are removed.
 
@@ -158,7 +180,7 @@ def _kubernetes_layer(stack: AwsStack, cluster: Cluster, after: Sequence[Resourc
     plan = stack.plan
     operators = {release.namespace for release in plan.releases}
     releases = plan.releases if stack.builds("operators") else ()
-    manifests = plan.manifests if stack.builds("workloads") else ()
+    manifests = tuple(manifest for manifest in plan.manifests if stack.builds(manifest.layer))
     own = {*(release.name for release in releases), *(manifest.key for manifest in manifests)}
     provider = Provider(
         child(stack.name, "k8s"),

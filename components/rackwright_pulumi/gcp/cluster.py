@@ -52,7 +52,8 @@ from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
 
 METRICS = ["SYSTEM_COMPONENTS", "STORAGE", "POD", "DEPLOYMENT", "STATEFULSET", "DAEMONSET", "HPA", "CADVISOR", "KUBELET", "DCGM"]
-LOGS = ["SYSTEM_COMPONENTS", "WORKLOADS"]
+SYSTEM_LOGS, POD_LOGS = "SYSTEM_COMPONENTS", "WORKLOADS"
+"""https://cloud.google.com/kubernetes-engine/docs/how-to/config-logging-monitoring#available-logs"""
 FREEZE_FROM = "2026-01-01T00:00:00Z"
 """Start of the maintenance exclusion that keeps pinned minor versions and nodes; any time in the past."""
 CREATE_WITHIN = "45m"
@@ -161,7 +162,7 @@ class GcpCluster(pulumi.ComponentResource):
             monitoring_config=ClusterMonitoringConfigArgs(
                 enable_components=METRICS, managed_prometheus=ClusterMonitoringConfigManagedPrometheusArgs(enabled=True)
             ),
-            logging_config=ClusterLoggingConfigArgs(enable_components=LOGS),
+            logging_config=ClusterLoggingConfigArgs(enable_components=[SYSTEM_LOGS, POD_LOGS] if plan.pod_logs else [SYSTEM_LOGS]),
             cost_management_config=ClusterCostManagementConfigArgs(enabled=True),
             resource_labels=gcp_labels(part(tuple[tuple[str, str], ...], args["tags"])),
             deletion_protection=not args["teardown"],

@@ -20,7 +20,7 @@ from rackwright_pulumi.refs import RefValues, resolve
 class KubernetesLayerArgs(TypedDict):
     """namespaces: pairs (name, pod security level). refs: values of the Refs in releases and manifests.
 
-    protect: protect objects that hold data. draining: queues drain; default: not protect.
+    protect: protect objects that hold data. draining: queues drain, and releases have their values of a teardown; default: not protect.
     """
 
     namespaces: Part[Sequence[tuple[str, str]]]
@@ -33,6 +33,8 @@ class KubernetesLayerArgs(TypedDict):
 
 class KubernetesLayer(pulumi.ComponentResource):
     """Namespaces, Helm releases and objects. Each depends on the parts in its `after` and on its namespace.
+
+    Objects of the operators layer are created with the releases that wait for them.
 
     Namespaces without a release are created after all releases and deleted before them, so that operators can remove the finalizers of
     objects in them (Kueue's workloads) and a destroy does not hang. For the same reason, `draining` queues stop and drain. These
@@ -59,9 +61,11 @@ class KubernetesLayer(pulumi.ComponentResource):
         for plan in ordered:
             if isinstance(plan, ReleasePlan):
                 builder.built[plan.name] = builder.release(plan)
+            elif plan.layer == "operators":
+                builder.built[plan.key] = builder.object(plan)
         builder.namespaces({space: level for space, level in spaces.items() if space not in operators}, keep=True)
         for plan in ordered:
-            if isinstance(plan, ManifestPlan):
+            if isinstance(plan, ManifestPlan) and plan.layer != "operators":
                 builder.built[plan.key] = builder.object(plan)
         self._objects = {plan.key: cast(KubernetesObject, builder.built[plan.key]) for plan in manifests}
         self.register_outputs({"releases": [plan.name for plan in releases], "objects": [plan.key for plan in manifests]})
@@ -95,7 +99,8 @@ class _LayerBuilder:
 
     def release(self, plan: ReleasePlan) -> Resource:
         opts = ResourceOptions(parent=self.layer, depends_on=self._waits(plan.name, plan.after, plan.namespace))
-        return HelmRelease(child(self.name, plan.name), plan, resolve(plan.values, self.refs), opts)
+        values = plan.values | (plan.teardown_values if self.draining else {})
+        return HelmRelease(child(self.name, plan.name), plan, resolve(values, self.refs), opts)
 
     def object(self, plan: ManifestPlan) -> Resource:
         waits = self._waits(plan.key, plan.after, namespace_of(plan.body))

@@ -19,6 +19,7 @@ COMPONENTS = {
     "AwsPool": "aws.pool.pool",
     "AwsKarpenter": "aws.karpenter",
     "AwsAutoscaler": "aws.autoscaling",
+    "AwsPodLogs": "aws.pod_logs",
     "AwsAddons": "aws.addons",
     "GcpNetwork": "gcp.network",
     "GcpStorage": "gcp.storage",

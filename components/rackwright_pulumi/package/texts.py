@@ -121,6 +121,7 @@ OUTPUTS = {
     "oidcIssuer": "URL of the cluster's OIDC issuer.",
     "poolName": "Name of the node pool.",
     "project": "Id of the Google Cloud project.",
+    "logGroupName": "Name of the log group of the pods.",
     "roleArn": "ARN of the role.",
     "scalingGroupName": "Auto Scaling group of the node group's machines.",
     "securityGroupId": "Security group of the cluster.",

@@ -29,6 +29,7 @@ MADE = {
     "AwsAddons": {"aws:eks/addon:Addon": 3, "aws:iam/role:Role": 1},
     "AwsPool": {"aws:eks/nodeGroup:NodeGroup": 1, "aws:ec2/launchTemplate:LaunchTemplate": 1, "aws:ec2/placementGroup:PlacementGroup": 0},
     "AwsAutoscaler": {"aws:iam/role:Role": 1, "aws:autoscaling/tag:Tag": 1},
+    "AwsPodLogs": {"aws:cloudwatch/logGroup:LogGroup": 1, "aws:iam/role:Role": 1, "aws:iam/rolePolicy:RolePolicy": 1},
     "AwsKarpenter": {"aws:sqs/queue:Queue": 1, "aws:iam/role:Role": 2, "aws:eks/accessEntry:AccessEntry": 1},
     "AwsBox": {"aws:ec2/instance:Instance": 1, "aws:ebs/volume:Volume": 1, "aws:cloudwatch/metricAlarm:MetricAlarm": 1},
     "AwsGuard": {"aws:sns/topic:Topic": 1, "aws:budgets/budget:Budget": 1, "aws:cloudwatch/metricAlarm:MetricAlarm": 1},

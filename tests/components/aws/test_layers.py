@@ -121,3 +121,9 @@ def test_without_protection_nothing_is_protected_and_queues_stay_open():
     assert not [node.label for node in graph.nodes.values() if node.protect]
     (queue,) = (n for n in graph.nodes.values() if n.type.endswith(":ClusterQueue"))
     assert "stopPolicy" not in queue.inputs["spec"]
+
+
+def test_the_default_storage_class_is_in_the_stack_of_the_operators_that_claim_disks():
+    _, operators, workloads = stacked(plans.training_plan(), (("base", "cluster"), ("operators",), ("workloads",)))
+    assert len(operators.by_type("kubernetes:storage.k8s.io/v1:StorageClass")) == 1
+    assert not workloads.by_type("kubernetes:storage.k8s.io/v1:StorageClass")

@@ -1,6 +1,7 @@
 """What a user of the in-cluster layer relies on: order without chains, manifests untouched, versions fixed."""
 
 import graphlib
+from dataclasses import replace
 
 import pulumi
 import pytest
@@ -73,6 +74,22 @@ def test_f26_team_namespaces_are_deleted_before_the_operators(graph):
 def test_f26_queues_drain_during_a_teardown(protect):
     spec = layer(protect=protect).one("kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue", "sft-layer-queue.cluster").inputs["spec"]
     assert spec == {"cohortName": "c"} | ({} if protect else {"stopPolicy": "HoldAndDrain"})
+
+
+@pytest.mark.parametrize("protect", [True, False])
+def test_f26_a_release_removes_its_disk_in_a_teardown_while_the_driver_runs(protect):
+    plan = replace(
+        RELEASES[0], values={"prometheus": {"retention": "15d"}, "grafana": 1}, teardown_values={"prometheus": {"enabled": False}}
+    )
+    found = release(layer((plan, *RELEASES[1:]), protect=protect), plan.name).inputs["values"]
+    assert found == {"prometheus": {"retention": "15d"} if protect else {"enabled": False}, "grafana": 1}
+
+
+def test_a_release_waits_for_an_object_of_its_layer():
+    storage = ManifestPlan("class", body("storage.k8s.io/v1", "StorageClass", "disks"), layer="operators")
+    first = replace(RELEASES[0], after=(*RELEASES[0].after, "class"))
+    graph = layer((first, *RELEASES[1:]), (*MANIFESTS, storage))
+    assert "sft-layer-class" in waits_for(graph, release(graph, first.name))
 
 
 def test_manifests_are_not_changed(graph):

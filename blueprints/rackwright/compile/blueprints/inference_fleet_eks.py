@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
-from rackwright.compile.kubernetes.aws.serving import MOUNTPOINT_ADDON, client_ranges, load_balancer, weights_objects, weights_volume
+from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
+from rackwright.compile.kubernetes.aws.serving import client_ranges, load_balancer, weights_objects, weights_volume
 from rackwright.compile.kubernetes.aws.storage_class import default_storage_class
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
 from rackwright.compile.kubernetes.manifests import allow, allow_within, from_blocks, from_namespace
@@ -74,7 +75,7 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
     security = "privileged" if server.pins_memory else "baseline" if server.as_root else "restricted"  # RDMA locks memory
     extras = [with_node_image(context, pool) for pool in extra_pools(context, place)]
     releases = _releases(context, (*pools, *extras), karpenter, server.hosts > 1)
-    addons = (*eks_addons(False), *([MOUNTPOINT_ADDON] if buckets else []))
+    addons = eks_addons(*(["object-store-mount"] if buckets else []))
     everything = (system_pool(context, place), *pools, *extras)
     network = existing_network(context.place.network, pools[0].fabric) or eks_network(place, pools[0].fabric)
     managed = tuple(pool for pool in everything if pool.provisioner == "managed")
@@ -177,7 +178,8 @@ def _with_efa(context: CompileContext, server: ModelServer, pool: PoolPlan) -> M
 def _releases(context: CompileContext, pools: Sequence[PoolPlan], karpenter: KarpenterPlan | None, wide: bool) -> tuple[ReleasePlan, ...]:
     autoscaled = [pool for pool in pools if pool.autoscaled]
     return (
-        monitoring(),
+        monitoring(context.catalog, default_storage_class(context.spec.name)),
+        *pod_log_releases(context),
         *device_releases(pools),
         keda(),
         *([leader_worker_set_release()] if wide else []),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
 from rackwright.compile.kubernetes.gcp.serving import HEALTH_CHECKERS, boot_disk_gib, fuse_annotations, gateway_objects, weights_volume
+from rackwright.compile.kubernetes.gcp.storage_class import storage_classes
 from rackwright.compile.kubernetes.manifests import allow, from_blocks, from_namespace
 from rackwright.compile.network.address_plan import GCP_PROXY, gke_network
 from rackwright.compile.network.place import place_plan
@@ -34,7 +35,9 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
     disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
     pool = replace(pool, disk=disk, fabric="none", adjacent=False)
     server = _server(context, buckets, pool)
-    releases = (monitoring(), keda())
+    pools = (system_pool(context, place), pool)
+    storage = storage_classes(context.spec.name, pools)
+    releases = (monitoring(context.catalog, storage[0]), keda())
     clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), SERVER_PORT), from_namespace("monitoring", SERVER_PORT)]
     entrance = allow(context.namespace, "allow-gateway", ingress=clients)
     return StackPlan(
@@ -47,11 +50,11 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         buckets=buckets,
         identities=(IdentityPlan("server", grants(buckets), context.namespace, ACCOUNT),),
         cluster=cluster_plan(context, gateway_api=True),
-        pools=(system_pool(context, place), pool),
+        pools=pools,
         addons=gke_addons(),
         namespaces=namespaces(context, releases, "restricted"),
         releases=releases,
-        manifests=(*access_objects(context, entrance), *server_objects(server), *gateway_objects(server)),
+        manifests=(*access_objects(context, entrance), *server_objects(server), *gateway_objects(server), *storage),
         services=GKE_SERVICES,
         pins=version_pins(releases, (("server", server.image),)),
         expires_on=context.expires_on,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from rackwright.compile.blueprints.training_cluster import ACCOUNT, team_objects
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
+from rackwright.compile.kubernetes.gcp.storage_class import storage_classes
 from rackwright.compile.network.address_plan import gke_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.capacity import pool_bounds
@@ -36,7 +37,11 @@ def tpu_plan(context: CompileContext) -> StackPlan:
         addons=gke_addons(),
         namespaces=namespaces(context, releases, "privileged"),  # libtpu locks memory, which requires SYS_RESOURCE
         releases=releases,
-        manifests=(*team_objects(context), *queues(slices, QueueQuota.of(context.machine), context.namespace)),
+        manifests=(
+            *team_objects(context),
+            *queues(slices, QueueQuota.of(context.machine), context.namespace),
+            *storage_classes(context.spec.name, slices),
+        ),
         services=GKE_SERVICES,
         expected_fabric=fabric_expectation(context.machine),
         pins=version_pins(releases),

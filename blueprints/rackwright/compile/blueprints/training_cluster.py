@@ -1,6 +1,7 @@
 """TrainingCluster on EKS with EFA: network, cluster, one pool in one zone, Lustre, operators and queues. It contains no jobs."""
 
 from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
 from rackwright.compile.kubernetes.aws.storage_class import default_storage_class
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
 from rackwright.compile.kubernetes.manifests import allow_basics, allow_metrics, allow_within, default_deny, run_secrets, service_account
@@ -32,7 +33,7 @@ def training_plan(context: CompileContext) -> StackPlan:
     pool, everything, machine = pools[0], (system_pool(context, place), *clients), context.machine
     releases = _releases(context, clients, has_fallback=len(sized) > 1)
     quota = QueueQuota.of(machine, (machine.efa_interfaces or 0) if pool.nics else 0)
-    addons = eks_addons(file_system is not None)
+    addons = eks_addons(*(["lustre"] if file_system else []))
     volumes = lustre_volume(file_system, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
     return StackPlan(
         name=context.spec.name,
@@ -74,7 +75,8 @@ def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
 def _releases(context: CompileContext, pools: tuple[PoolPlan, ...], has_fallback: bool) -> tuple[ReleasePlan, ...]:
     autoscaled = [pool for pool in pools if pool.autoscaled]
     operators = (
-        monitoring(),
+        monitoring(context.catalog, default_storage_class(context.spec.name)),
+        *pod_log_releases(context),
         *device_releases(pools),
         jobset(),
         *([cluster_autoscaler(autoscaled, context.spec.name, has_fallback)] if autoscaled or has_fallback else []),

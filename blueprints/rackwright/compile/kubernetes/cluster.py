@@ -26,6 +26,7 @@ def cluster_plan(context: CompileContext, gateway_api: bool = False) -> ClusterP
         runner_inside=isinstance(access, InsideAccess),
         gateway_api=gateway_api,
         audit_logs=blueprint.safety.audit_logs,
+        pod_logs=blueprint.pod_logs == "cloud",
         # EKS rejects a second access entry of one principal, and creates the one of the cluster's creator.
         admins=tuple(name for name in blueprint.admins if name.startswith(prefixes) and name != context.place.role),
         viewers=tuple(name for name in blueprint.viewers if name.startswith(prefixes) and name not in blueprint.admins),

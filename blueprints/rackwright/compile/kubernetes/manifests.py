@@ -81,6 +81,22 @@ def static_volume(name: str, claim: str, namespace: str, size: str, mode: str, o
     return [obj("v1", "PersistentVolume", name, spec=volume), obj("v1", "PersistentVolumeClaim", claim, namespace, bound)]
 
 
+def storage_class(key: str, name: str, provisioner: str, parameters: Body, default: bool = True) -> ManifestPlan:
+    """A class of volumes in the zone of their pod, which are deleted with their claims. Operators claim disks of it."""
+    body = obj(
+        "storage.k8s.io/v1",
+        "StorageClass",
+        name,
+        annotations={"storageclass.kubernetes.io/is-default-class": str(default).lower()},
+        provisioner=provisioner,
+        parameters=parameters,
+        volumeBindingMode="WaitForFirstConsumer",
+        allowVolumeExpansion=True,
+        reclaimPolicy="Delete",
+    )
+    return ManifestPlan(key, body, layer="operators")
+
+
 def priority_class(name: str, value: int, description: str) -> ManifestPlan:
     body = obj(
         "scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=description, preemptionPolicy="Never", globalDefault=False

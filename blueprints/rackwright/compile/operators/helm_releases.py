@@ -1,17 +1,19 @@
 """Helm releases in order of installation, with values that differ from the chart's defaults."""
 
+from dataclasses import replace
 from typing import Any
 
+from rackwright.catalog.read import Catalog
 from rackwright.compile.operators.capacity_check import READY_MINUTES, WAIT_MAX_SECONDS, WAIT_SECONDS
 from rackwright.compile.operators.versions import CHARTS
-from rackwright.stackplan import ReleasePlan
+from rackwright.stackplan import DiskPlan, ManifestPlan, ReleasePlan
 from rackwright.stackplan.labels import ROLE_LABEL
 from rackwright.stackplan.operators import MONITORING
 
 TOLERATE_ALL = [{"operator": "Exists"}]
+PROMETHEUS = "prometheus"
+"""Its rows in `catalog/data/storage_limits.csv`."""
 SYSTEM_NODE_SELECTOR = {ROLE_LABEL: "system"}
-METRICS_SIZE = "30GB"
-"""Part of the 100 GiB disk of a system node."""
 NAMESPACES = (
     ("monitoring", "privileged"),
     ("gpu-operator", "privileged"),
@@ -30,23 +32,40 @@ def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str,
     return ReleasePlan(name, namespace, chart.chart, chart.version, chart.repository, values, after)
 
 
-def monitoring() -> ReleasePlan:
+def monitoring(catalog: Catalog, storage: ManifestPlan) -> ReleasePlan:
     """Prometheus for monitors of all namespaces and releases. Control-plane targets are off, because the cloud does not expose them.
 
-    Metrics are on the node's disk and limited in size, because a full disk evicts every operator.
+    Metrics are on a disk of the class `storage`, so that a restart and another node keep them. Their size is limited below that of the
+    disk. A teardown removes Prometheus and its disk while the driver of the disk still runs; Helm keeps claims of a StatefulSet.
+    Units of Prometheus are powers of 1024: https://prometheus.io/docs/prometheus/latest/storage/
     """
+    limits = ("disk_gib", "retention_days", "retention_gib")
+    disk_gib, days, kept_gib = (catalog.storage_limit(PROMETHEUS, limit) for limit in limits)
+    claim = {
+        "storageClassName": storage.body["metadata"]["name"],
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": f"{disk_gib}Gi"}},
+    }
     hidden = ("kubeControllerManager", "kubeScheduler", "kubeEtcd", "kubeProxy", "coreDns")
     selectors = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
     values = {name: {"enabled": False} for name in hidden} | {
         "prometheus": {
-            "prometheusSpec": {**selectors, "retention": "15d", "retentionSize": METRICS_SIZE, "nodeSelector": SYSTEM_NODE_SELECTOR}
+            "prometheusSpec": {
+                **selectors,
+                "retention": f"{days}d",
+                "retentionSize": f"{kept_gib}GB",
+                "storageSpec": {"volumeClaimTemplate": {"spec": claim}},
+                "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete", "whenScaled": "Retain"},
+                "nodeSelector": SYSTEM_NODE_SELECTOR,
+            }
         },
         "alertmanager": {"alertmanagerSpec": {"nodeSelector": SYSTEM_NODE_SELECTOR}},
         "prometheusOperator": {"nodeSelector": SYSTEM_NODE_SELECTOR},
         "grafana": {"enabled": False},
         "fullnameOverride": "monitoring",
     }
-    return release(MONITORING, "monitoring", values)
+    plan = release(MONITORING, "monitoring", values, (storage.key,))
+    return replace(plan, claims=(DiskPlan(disk_gib),), teardown_values={"prometheus": {"enabled": False}})
 
 
 def jobset() -> ReleasePlan:

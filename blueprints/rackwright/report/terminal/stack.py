@@ -66,7 +66,8 @@ def _parts(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[str, str]]:
         yield "add-on", f"{addon.name} {addon.version}".strip()
     for release in plan.releases:
         expected = "" if "operators" in plan.layers else ", expected"
-        yield "release", f"{release.namespace}/{release.name} {release.version}{expected}"
+        disks = "".join(f", disk of {disk.size_gib} GiB" for disk in release.claims)
+        yield "release", f"{release.namespace}/{release.name} {release.version}{disks}{expected}"
     for manifest in plan.manifests:
         yield "object", f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
 
@@ -94,7 +95,8 @@ def _cluster(plan: ClusterPlan) -> str:
         "ranges": f"API open to {', '.join(plan.api_cidrs)}",
         "internet": "API open to the internet",
     }[plan.api_scope]
-    return f"{plan.name}, Kubernetes {plan.version}, {api}"
+    logs = ", pod logs in the cloud" if plan.pod_logs else ""
+    return f"{plan.name}, Kubernetes {plan.version}, {api}{logs}"
 
 
 def _pool(pool: PoolPlan) -> str:

@@ -1,4 +1,4 @@
-"""R-100: administrators and viewers of the cluster."""
+"""R-100, S-115: people and logs of the cluster."""
 
 from collections.abc import Iterator
 
@@ -6,6 +6,7 @@ from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
+from rackwright.spec.blueprint import Blueprint
 from rackwright.validation.spec.registry import SpecContext, rule
 
 
@@ -16,10 +17,25 @@ def cluster_access_is_for_principals_of_its_cloud(context: SpecContext) -> Itera
     prefixes = tuple(prefix for cloud in clouds for prefix in profile(cloud).principals)
     for key, names in (("admins", blueprint.admins), ("viewers", blueprint.viewers)):
         at = At() / "blueprint" / key
-        if names and (blueprint.kind == "box" or blueprint.cluster != "new"):
-            found = "A box has no cluster" if blueprint.kind == "box" else "The stack does not create its cluster"
+        if names and (found := _without_new_cluster(blueprint)):
             yield Violation(at, "leave it out", f"{found}, so `{key}` would have no effect")
         for index, name in enumerate(names):
             if not name.startswith(prefixes):
                 fix = f"use a principal that starts with {' or '.join(prefixes)}" if prefixes else "leave it out"
                 yield Violation(at / index, fix, f"{quote(name)} is not a principal of {' or '.join(clouds)}")
+            for reason, fix in filter(None, (profile(cloud).principal_error(name) for cloud in clouds)):
+                yield Violation(at / index, fix, f"{quote(name)} {reason}")
+
+
+@rule("S-115")
+def pod_logs_are_of_a_new_cluster(context: SpecContext) -> Iterator[Violation]:
+    """`pod_logs` applies to a cluster that the stack creates."""
+    if context.spec.blueprint.pod_logs != "none" and (found := _without_new_cluster(context.spec.blueprint)):
+        yield Violation(At() / "blueprint" / "pod_logs", "leave it out", f"{found}, so `pod_logs` would have no effect")
+
+
+def _without_new_cluster(blueprint: Blueprint) -> str:
+    """Why the stack creates no cluster whatever is chosen; empty where it can."""
+    if blueprint.kind == "box":
+        return "A box has no cluster"
+    return "" if blueprint.cluster == "new" else "The stack does not create its cluster"

@@ -1,13 +1,14 @@
 """Rules on a StackPlan, checked before the first cloud call. `check(plan)` runs all of them."""
 
 from rackwright.validation.stack import budget, cost_alerts, existing, naming, network, quota, secrets
-from rackwright.validation.stack.cluster import operators, queues, serving
+from rackwright.validation.stack.cluster import access, operators, queues, serving
 from rackwright.validation.stack.nodes import capacity, fabric, fallback, images, placement, provisioning, reservations, tpu
 from rackwright.validation.stack.quota import QuotaNeed, check_quota, quota_needs
 from rackwright.validation.stack.registry import RULES, StackContext, check, refuse_broken_invariants, stack_problems
-from rackwright.validation.stack.storage import lustre, volumes
+from rackwright.validation.stack.storage import claims, lustre, volumes
 
 AREAS = (
+    access,
     budget,
     capacity,
     cost_alerts,
@@ -27,6 +28,7 @@ AREAS = (
     secrets,
     serving,
     volumes,
+    claims,
     tpu,
 )
 __all__ = ["RULES", "QuotaNeed", "StackContext", "check", "check_quota", "quota_needs", "refuse_broken_invariants", "stack_problems"]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from rackwright.clouds import AWS, GCP, profile
+from rackwright.clouds import AWS, EKS, GCP, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
@@ -133,11 +133,16 @@ def tag_format(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("V-13", Level.ERROR, "https://kubernetes.io/docs/concepts/containers/images/")
 def versions_are_pinned(plan: StackPlan) -> Iterator[Violation]:
-    """Charts, machine images and container images have pinned versions, so that a new release never changes a running cluster."""
+    """Charts, add-ons, machine images and container images have pinned versions, so that a new release never changes a running cluster."""
     for index, release in enumerate(plan.releases):
         if not re.search(r"\d+\.\d+\.\d+", release.version):
             message = f"Chart {release.name} has version {release.version!r}, which is not a full version"
             yield Violation(At() / "releases" / index / "version", "set a full version such as 1.2.3", message)
+    for index, addon in enumerate(plan.addons if profile(plan.place.cloud).managed_kubernetes == EKS else ()):
+        if not addon.version:
+            message = f"Add-on {addon.name} has no version; EKS selects its default when it creates the add-on, and keeps it"
+            fix = "choose again with `rackwright choose --upgrade`, which records this release's version"
+            yield Violation(At() / "addons" / index / "version", fix, message, level=Level.WARNING)
     if plan.box and not re.search(r"\d{8}$|^ami-", plan.box.image):
         message = f"The box image {plan.box.image!r} has neither a release date nor an AMI ID"
         yield Violation(At() / "box" / "image", "set an image name that ends with its date, or an AMI ID", message)

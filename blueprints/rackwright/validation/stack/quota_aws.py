@@ -22,6 +22,8 @@ def aws_needs(plan: StackPlan) -> Iterator[Need]:
     yield INTERFACES, sum(pool.nodes_max * max(1, len(pool.nics)) for pool in plan.pools) + bool(plan.box), "interfaces", "machines"
     disks_gib = sum(pool.disk.size_gib * pool.nodes_max for pool in plan.pools)
     disks_gib += sum(disk.size_gib for disk in (plan.box.root, plan.box.data) if disk) if plan.box else 0
+    if "operators" in plan.layers:
+        disks_gib += sum(disk.size_gib for release in plan.releases for disk in release.claims)
     yield GP3_TIB, round(disks_gib / 1024, 2), "TiB", "disks"
     if plan.cluster and not plan.cluster.existing and "cluster" in plan.layers:
         managed = [pool for pool in plan.pools if pool.provisioner == "managed"]

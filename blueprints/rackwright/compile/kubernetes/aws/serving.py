@@ -4,15 +4,12 @@ from rackwright.clouds import AWS
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import Body, obj, static_volume
 from rackwright.compile.serving.model_server import USER_ID, ModelServer
-from rackwright.stackplan import AddonPlan, BucketPlan, ManifestPlan, NetworkPlan, format_refs, ref
+from rackwright.stackplan import BucketPlan, ManifestPlan, NetworkPlan, format_refs, ref
 from rackwright.stackplan.labels import SERVER_PORT
 
 LOAD_BALANCER_PORT = 80
 PRIVATE_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
 """Private addresses (RFC 1918, RFC 6598), the allowed clients in existing networks with unknown ranges."""
-MOUNTPOINT_ADDON = AddonPlan("object-store-mount", "", needs_nodes=True, values=(("node", {"tolerateAllTaints": True}),))
-"""Mountpoint for S3, with EKS's default version, because no build for this Kubernetes is documented. Servers read weights as files with the
-permissions of their pods; a download would need a second copy on a larger disk."""
 CLAIM = "weights"
 
 
