@@ -33,6 +33,8 @@ class CompileContext:
     """Current time; None where only the date is known."""
     recorded_place: PlacePlan | None = None
     """Where the stack runs, from its decision. Its zones stay, because other zones replace every subnet."""
+    creator_is_admin: bool = False
+    """Whether the cluster was created with EKS's own access entry of its creator, from the decision: an explicit one conflicts with it."""
     catalog: Catalog = field(kw_only=True)
     """The catalog that the plan was sized with."""
 

@@ -82,6 +82,8 @@ class Decision:
     before_you_build: tuple[OpenItem, ...] = ()
     calibration: str = ""
     """SHA-256 of the corrections that the plan was made with; empty without corrections."""
+    creator_is_admin: bool = True
+    """Whether EKS made the access entry of the cluster's creator, as in clusters of decisions without this key."""
     by_hand: Annotated[bool, Field(exclude=True)] = False
 
     @property
@@ -126,7 +128,8 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
     plan = with_text(plan)
     kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=())
     made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
-    return replace(made, place=stack.place, calibration=calibration_digest(spec))
+    creator_is_admin = bool(stack.cluster and stack.cluster.creator_is_admin)
+    return replace(made, place=stack.place, calibration=calibration_digest(spec), creator_is_admin=creator_is_admin)
 
 
 def with_open_items(decision: Decision, problems: Iterable[Problem]) -> Decision:
@@ -205,10 +208,18 @@ def renewal(path: Path, word: str = "renew") -> str:
 
 
 def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None, catalog: Catalog | None = None) -> StackPlan:
-    """The stack of the recorded machines, with the recorded versions, expiry and zones."""
-    pins, expires_on = decision.pins, decision.expires_on
+    """The stack of the recorded machines, with the recorded versions, expiry, zones and access of the cluster's creator."""
     return compile_plan(
-        spec, decision.plan, decision.fit, today=today, pins=pins, expires_on=expires_on, now=now, catalog=catalog, place=decision.place
+        spec,
+        decision.plan,
+        decision.fit,
+        today=today,
+        pins=decision.pins,
+        expires_on=decision.expires_on,
+        now=now,
+        catalog=catalog,
+        place=decision.place,
+        creator_is_admin=decision.creator_is_admin,
     )
 
 

@@ -20,7 +20,7 @@ from rackwright.spec.reading.source import read_file
 from rackwright.spec.spec import Spec
 from rackwright.workflow.decided import Decided
 from rackwright.workflow.load import examine
-from rackwright.workflow.recorded import recorded_instead, recorded_place, recorded_rank
+from rackwright.workflow.recorded import keeps_creator, recorded_instead, recorded_place, recorded_rank
 
 if TYPE_CHECKING:
     from rackwright.sizing.plan import Fit, SizingPlan
@@ -114,6 +114,7 @@ class Pipeline:
                     now=self.now,
                     catalog=self.catalog,
                     place=recorded_place(self._readable_record, self.spec),
+                    creator_is_admin=keeps_creator(self._readable_record, self.spec),
                 )
         return self._stacks[fit]
 

@@ -31,6 +31,11 @@ def recorded_place(record: "Decision | None", spec: "Spec") -> "PlacePlan | None
     return replace(record.place, further_zones=tuple(zone for entry in spec.infra.places for zone in entry.zones))
 
 
+def keeps_creator(record: "Decision | None", spec: "Spec") -> bool:
+    """Whether the stack's cluster has EKS's own access entry of its creator, which stays for the life of the cluster."""
+    return record is not None and record.spec == spec.name and record.creator_is_admin
+
+
 def recorded_rank(record: "Decision | None", plan: "SizingPlan", spec: "Spec") -> int | None:
     """The rank that the recorded machines have now; None where they are no longer a fit."""
     from rackwright.sizing.selection.revalidation import same_machines
