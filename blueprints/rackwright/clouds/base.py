@@ -19,6 +19,8 @@ class CloudProfile:
 
     blueprints: kinds that this release builds, each with an entry in compile.PATHS.
     principals: prefixes of the principals that have access to clusters.
+    certificate: pattern of the certificates of a load balancer, with the groups owner (account or project), region and name (what the
+    load balancer refers to). certificate_form: the same for people; empty: no load balancer of this cloud has certificates.
     supports: options of the spec, and features behind them, that this release builds on this cloud.
 
     zone_separator: between a region and the letter of a zone. zone_letters: region -> its letters; other regions have a, b and c.
@@ -67,6 +69,8 @@ class CloudProfile:
     has_reservation_groups: bool = False
 
     principals: tuple[str, ...] = ()
+    certificate: str = ""
+    certificate_form: str = ""
     max_tags: int = 0
     tag_error: Callable[[str, str], str] = lambda _key, _value: ""
     uri_scheme: str = ""

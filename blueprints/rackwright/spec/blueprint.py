@@ -131,6 +131,10 @@ class Safety(Part):
     """Protect the cluster and all data stores from deletion until teardown."""
     idle_alarm: Flag = True
     """Alert on idle machines, and stop an idle box."""
+    require_api_key: Flag = True
+    """Build a fleet only with `api_key` of its workload."""
+    require_tls: Flag = True
+    """Build a fleet only with a certificate in `certificates`."""
 
 
 Principal = Annotated[
@@ -138,6 +142,16 @@ Principal = Annotated[
     Field(
         pattern=r"^(arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/\S+|(user|group|serviceAccount|principal|principalSet):\S+)$",
         description="an IAM role or user ARN, or a Google principal such as group:ml@example.com",
+    ),
+]
+
+
+Certificate = Annotated[
+    str,
+    Field(
+        pattern=r"^(arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+"
+        r"|projects/[^/\s]+/regions/[^/\s]+/sslCertificates/[a-z]([a-z0-9-]{0,61}[a-z0-9])?)$",
+        description="the ARN of an ACM certificate, or projects/PROJECT/regions/REGION/sslCertificates/NAME",
     ),
 ]
 
@@ -159,6 +173,8 @@ class Blueprint(Part):
     """Administrators of a new cluster, beside its creator: IAM roles or users; Google principals, for all clusters of their project."""
     viewers: tuple[Principal, ...] = ()
     """Principals that may read the objects of a new cluster."""
+    certificates: tuple[Certificate, ...] = ()
+    """TLS certificates of a fleet's load balancer, one for each region where it may run: ACM, or regional SSL certificates of Google."""
     ssh_from: Annotated[
         Annotated[Literal["nobody", "anywhere"], Tag(PLAIN)] | Annotated[tuple[Text, ...], Tag("<list>")],
         Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),

@@ -35,12 +35,15 @@ NOT_SIZED = {"tags", "acknowledge", "secrets"}
 LATER = {
     "admins": [],
     "calibration": None,
+    "certificates": [],
     "cidr": None,
     "group": None,
     "key": None,
     "nodes": Nodes().model_dump(mode="json"),
     "notify": [],
     "permissions_boundary": None,
+    "require_api_key": True,
+    "require_tls": True,
     "role": None,
     "roles": None,
     "safety": Safety().model_dump(mode="json"),
@@ -235,6 +238,7 @@ def spec_digest(spec: Spec, later: Mapping[str, Any] = LATER) -> str:
         place["quotas"] = None
     for workload in read["workloads"]:
         workload.pop("run", None)
+        workload.pop("api_key", None)
         workload.pop("team", None)
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
 
