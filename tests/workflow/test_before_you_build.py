@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pulumi
 import pytest
+from pulumi.runtime.config import get_config_env_key
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.report.plan_json import plan_json, preview_json
@@ -18,7 +19,6 @@ from rackwright.validation.stack import check
 from rackwright.workflow.decision import decision_path, read_decision
 from rackwright.workflow.open_items import unsettled
 from rackwright.workflow.pipeline import Pipeline
-from pulumi.runtime.config import get_config_env_key
 from rackwright_pulumi.program.settings import Settings, decide
 
 ROOT = Path(__file__).parents[2]
