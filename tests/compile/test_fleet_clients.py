@@ -98,3 +98,11 @@ def test_the_gateway_forwards_only_paths_that_need_the_key():
     assert rule["matches"] == [{"path": {"type": "PathPrefix", "value": "/v1"}}]
     for plan in (plans.compiled(plans.fleet_case()), with_key(plans.fleet_case, run={"command": ["my-server"]})):
         assert "matches" not in one(plan, "HTTPRoute")["spec"]["rules"][0]
+
+
+@pytest.mark.parametrize("name", FLEETS)
+def test_servers_start_after_the_network_policies_that_close_their_namespace(name):
+    plan = plans.compiled(FLEETS[name]())
+    (workload,) = [m for m in plan.manifests if m.body["kind"] in ("Deployment", "LeaderWorkerSet")]
+    policies = {m.key for m in plan.manifests if m.body["kind"] == "NetworkPolicy"}
+    assert {"policy.team-chat.deny", "policy.team-chat.allow-basics"} <= policies & set(workload.after)

@@ -158,7 +158,8 @@ def _with_provisioner(context: CompileContext, pool: PoolPlan, provisioner: str)
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Sequence[PoolPlan]) -> ModelServer:
     volume, model = (weights_volume(), WEIGHTS_PATH) if buckets else hub_weights(context)
     after = [pool_key(pool) for pool in pools if pool.provisioner == "karpenter"] + (["storage.weights.claim"] if buckets else [])
-    server = replace(model_server(context, buckets, pools[0], volume, model), after=tuple(after))
+    server = model_server(context, buckets, pools[0], volume, model)
+    server = replace(server, after=(*server.after, *after))
     server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
     return _with_efa(context, server, pools[0]) if pools[0].nics else server
 

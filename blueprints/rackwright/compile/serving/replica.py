@@ -65,6 +65,11 @@ def access_objects(context: CompileContext, *policies: ManifestPlan) -> tuple[Ma
     return (service_account(namespace, ACCOUNT), *run_secrets(context.spec.workload, namespace), *basics, *policies)
 
 
+def first_policies(context: CompileContext) -> tuple[str, ...]:
+    """Keys of the network policies that exist before a pod, whose connections are open until it has policies (docs/decisions/0014)."""
+    return tuple(f"policy.{context.namespace}.{name}" for name in ("deny", "allow-basics"))
+
+
 def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
     """The server of one replica. volume: of the weights; model: path or repository to serve."""
     workload, machine, per_node, hosts = context.serve, context.machine, replicas_per_node(context), hosts_per_replica(context)
@@ -90,6 +95,7 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         env=tuple((({} if buckets else {"HF_HOME": WEIGHTS_PATH}) | workload.run.env).items()),
         secrets=tuple(workload.secret_variables),
         hosts=hosts,
+        after=first_policies(context),
     )
 
 
