@@ -112,7 +112,7 @@ def live(name: str) -> bool:
 
 def stack_engine(name: str, cloud: SimulatedCloud, work: Path) -> Engine:
     """The root program as the engine runs it, on simulated providers."""
-    config = {"rackwright:simulated": "true", "pulumi:disable-default-providers": '["*"]'}
+    config = {"rackwright:simulated": "true", "rackwright:chatApiKey": "simulated", "pulumi:disable-default-providers": '["*"]'}
     return Engine(ROOT, cloud, work, stack=name, project="rackwright-sim", config=config)
 
 

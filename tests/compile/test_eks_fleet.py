@@ -119,7 +119,8 @@ def test_node_pools_follow_the_order_of_the_spec():
 
 
 def test_the_server_depends_on_its_nodes_and_weights():
-    assert {*after(PLANS["fleet-eks"], "serving.deployment")} == {"nodes.gpu.pool", "storage.weights.claim"}
+    policies = {"policy.team-chat.deny", "policy.team-chat.allow-basics"}
+    assert {*after(PLANS["fleet-eks"], "serving.deployment")} == policies | {"nodes.gpu.pool", "storage.weights.claim"}
     assert after(PLANS["fleet-eks"], "nodes.gpu.pool") == ("karpenter", "nodes.gpu.class")
     assert release(PLANS["fleet-eks"], "karpenter").after == ("karpenter-crd",)
 

@@ -73,6 +73,12 @@ def test_actions_are_on_the_stacks_own_names():
     assert allows(found, "s3:ListBucket", "arn:aws:s3:::team")
 
 
+def test_the_deployer_reads_its_own_role_and_passes_no_administrator():
+    allowed = statements(documents("training"))
+    assert [s["Resource"] for s in allowed if s["Action"] == ["iam:GetRole"]] == [[f"arn:aws:iam::{ACCOUNT}:role/*"]]
+    assert not [s for s in allowed if "iam:PassRole" in s["Action"] and any(arn.endswith("role/deployer") for arn in s["Resource"])]
+
+
 def test_roles_are_passed_to_the_services_they_are_for():
     passing = [s for s in statements(documents("training")) if "iam:PassRole" in s["Action"]]
     assert [s["Action"] for s in passing] == [["iam:PassRole"]]

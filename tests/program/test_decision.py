@@ -242,3 +242,22 @@ def test_a_decision_of_a_newer_release_is_refused(box):
     path.write_text(json.dumps(body))
     with pytest.raises(UserError, match="decision/9"):
         read_decision(path)
+
+
+def test_a_cluster_of_an_earlier_release_keeps_the_access_entry_of_its_creator(tmp_path):
+    """EKS refuses an explicit entry beside the one that it made, so choosing again must not add one."""
+    path = decided(tmp_path, "chat-eks")
+    file = decision_path(path)
+    new = Pipeline(path, TODAY).decide().plan.cluster
+    assert new
+    assert (new.creator_is_admin, new.deployer_is_admin) == (False, True)
+    earlier = json.loads(file.read_text())
+    del earlier["creator_is_admin"]
+    file.write_text(json.dumps(earlier))
+    decision = read_decision(file)
+    assert decision
+    assert decision.creator_is_admin
+    for stack in (compiled(decision, load(path), TODAY), Pipeline(path, TODAY).choose().plan):
+        assert stack.cluster
+        assert (stack.cluster.creator_is_admin, stack.cluster.deployer_is_admin) == (True, False)
+    assert Pipeline(path, TODAY).choose().decision.creator_is_admin

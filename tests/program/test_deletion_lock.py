@@ -20,7 +20,7 @@ CALLS = 250_000
 
 @pytest.fixture(scope="module", params=STACKS)
 def graph(request) -> Graph:
-    config = {"rackwright:simulated": "true", "rackwright:today": "2026-11-21"}
+    config = {"rackwright:simulated": "true", "rackwright:today": "2026-11-21", "rackwright:chatApiKey": "simulated"}
     return record(lambda: runpy.run_path(str(ROOT / "__main__.py")) and None, stack=request.param, config=config)
 
 

@@ -1,11 +1,14 @@
 """Rules over what a caller knows besides the plan: bill, quotas, configuration and clock. A plan alone finds nothing of them."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from rackwright.catalog import Catalog
 from rackwright.cost import bill
 from rackwright.diagnostics.problem import Level, Stage
+from rackwright.spec.blueprint import Safety
 from rackwright.spec.spec import ConfigRef
+from rackwright.spec.workload import SecretRef
 from rackwright.validation.stack import StackContext, check, stack_problems
 
 from tests import plans
@@ -69,3 +72,49 @@ def test_administrators_of_another_cloud_alone_are_reported():
     (found,) = of_case(plans.fleet_case(), admins=(ROLE,), viewers=(ROLE, GROUP))
     assert (found.code, str(found.at), found.level) == ("S-116", "blueprint.admins", Level.WARNING)
     assert "no entry of `admins` is a principal of gcp" in found.reason
+
+
+CLIENTS = {"V-131", "V-132", "V-133"}
+CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/1f0a2b3c-4d5e-4f60-8172-93a4b5c6d7e8"
+
+
+def of_clients(api_key: bool = False, certificates: tuple[str, ...] = (), command: tuple[str, ...] = (), layers=None, **safety):
+    """(code, level, text) of what the rules on clients find in a fleet on EKS."""
+    spec, plan, fit = plans.eks_fleet_case()
+    workload = spec.workload.model_copy(update={"api_key": SecretRef(secret="key") if api_key else None})
+    workload = workload.model_copy(update={"run": workload.run.model_copy(update={"command": command})})
+    blueprint = spec.blueprint.model_copy(update={"certificates": certificates, "safety": Safety(**safety)})
+    spec = spec.model_copy(update={"workloads": (workload,), "blueprint": blueprint})
+    stack = plans.compiled((spec, plan, fit))
+    stack = replace(stack, layers=layers) if layers else stack
+    problems = stack_problems(StackContext(stack, Catalog.default(), spec=spec))
+    return [(p.code, p.level, p.stage, p.reason) for p in problems if p.code in CLIENTS]
+
+
+def test_a_fleet_without_key_and_certificate_is_planned_and_not_built():
+    (key, tls) = of_clients()
+    assert key == ("V-131", Level.ERROR, Stage.BUILD, "chat has no `api_key`, so every client in the network can use the model")
+    reason = "The load balancer of chat would use plain HTTP: no certificate is listed for us-east-1"
+    assert tls == ("V-132", Level.ERROR, Stage.BUILD, reason)
+
+
+def test_a_certificate_of_another_region_does_not_count():
+    elsewhere = CERTIFICATE.replace("us-east-1", "us-west-2")
+    assert of_clients(True, (elsewhere,))[0][3].endswith("the certificate is not for us-east-1")
+    assert of_clients(True, (elsewhere, CERTIFICATE)) == []
+
+
+def test_each_switch_turns_its_open_item_into_a_warning():
+    assert [(code, level) for code, level, _, _ in of_clients(require_api_key=False)] == [("V-132", Level.ERROR), ("V-133", Level.WARNING)]
+    assert [(code, level) for code, level, _, _ in of_clients(require_tls=False)] == [("V-131", Level.ERROR), ("V-133", Level.WARNING)]
+    assert of_clients(True, (CERTIFICATE,), require_api_key=False, require_tls=False) == []
+
+
+def test_a_server_of_your_own_may_not_check_the_key():
+    (found,) = of_clients(True, (CERTIFICATE,), command=("my-server",))
+    assert (found[0], found[1]) == ("V-133", Level.WARNING)
+    assert "VLLM_API_KEY" in found[3]
+
+
+def test_a_stack_without_the_servers_has_no_clients():
+    assert of_clients(layers=("base", "cluster")) == []

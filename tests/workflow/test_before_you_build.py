@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pulumi
 import pytest
+from pulumi.runtime.config import get_config_env_key
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.report.plan_json import plan_json, preview_json
@@ -22,6 +23,12 @@ from rackwright_pulumi.program.settings import Settings, decide
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
+
+
+@pytest.fixture(autouse=True)
+def api_key(monkeypatch):
+    """The secret of the examples, in the configuration of the stack."""
+    monkeypatch.setenv(get_config_env_key("rackwright:chatApiKey"), "a-key")
 
 
 @pytest.fixture
@@ -86,6 +93,7 @@ def test_a_warning_is_listed_and_does_not_stop_an_update(private):
 
 
 BLOCKS = {"C-block": True, "D-secret": True, "R-03": True, "R-25": True, "R-36": False, "S-42": True, "V-115": True}
+BLOCKS |= {"V-131": True, "V-132": True}
 """Rule about building -> whether its violations stop `pulumi up`; the reason is a comment at the rule."""
 
 
@@ -158,13 +166,33 @@ def test_the_quotas_of_a_report_are_those_of_the_pipelines_catalog(private):
 
 
 def test_a_secret_is_listed_until_the_configuration_has_it(private):
-    text = private.read_text(encoding="utf-8")
-    private.write_text(text + "secrets: {hf-token: {config: hfToken}}\n", encoding="utf-8")
     (item,) = [p for p in Pipeline(private, TODAY).preview().before_you_build if p.code == "D-secret"]
-    assert (str(item.level), "pulumi config set --secret rackwright:hfToken" in item.fix) == ("warning", True)
+    assert (str(item.level), "pulumi config set --secret rackwright:chatApiKey" in item.fix) == ("warning", True)
     for configured, levels in ((True, []), (False, ["error"])):
         pipeline = Pipeline(private, TODAY, is_configured=lambda _, known=configured: known)
         assert [str(p.level) for p in pipeline.preview().before_you_build if p.code == "D-secret"] == levels
+
+
+def test_an_empty_secret_stops_an_update_like_a_missing_one(monkeypatch):
+    """vLLM takes an empty API key as none."""
+    monkeypatch.setenv(get_config_env_key("rackwright:chatApiKey"), "")
+    with pytest.raises(pulumi.RunError, match="rackwright:chatApiKey"):
+        decide(Settings(ROOT / "stacks" / "chat-eks.yaml", TODAY, simulated=True))
+
+
+def test_a_fleet_without_a_key_is_planned_and_not_updated(private):
+    text = (ROOT / "stacks" / "chat-eks.yaml").read_text(encoding="utf-8")
+    without = "".join(line for line in text.splitlines(keepends=True) if "api_key" not in line and not line.startswith("secrets"))
+    private.write_text(without, encoding="utf-8")
+    preview = Pipeline(private, TODAY).preview()
+    assert preview.errors == ()
+    assert [problem.code for problem in unsettled(preview.problems)] == ["V-131"]
+    record(private)
+    with pytest.raises(pulumi.RunError, match="V-131"):
+        decide(Settings(private, TODAY))
+    private.write_text(without.replace("blueprint:\n", "blueprint:\n  safety: {require_api_key: false}\n"), encoding="utf-8")
+    decided = decide(Settings(private, TODAY))
+    assert ("V-133", Level.WARNING) in {(problem.code, problem.level) for problem in decided.problems}
 
 
 def test_every_form_of_a_plan_has_the_section(private, tmp_path, monkeypatch, capsys):

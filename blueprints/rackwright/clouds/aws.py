@@ -59,6 +59,8 @@ AWS = CloudProfile(
     has_reservation_groups=True,
     principals=("arn:",),
     principal_error=_principal_error,
+    certificate=r"(?P<name>arn:aws[a-z-]*:acm:(?P<region>[^:]+):(?P<owner>[^:]+):certificate/.+)",
+    certificate_form="arn:aws:acm:REGION:ACCOUNT:certificate/ID",
     max_tags=50,
     tag_error=_tag_error,
     uri_scheme="s3",
@@ -89,6 +91,7 @@ AWS = CloudProfile(
     has_service_quotas=True,
     has_cost_alerts=True,
     links={
+        "certificates": "https://docs.aws.amazon.com/elasticloadbalancing/latest/network/create-tls-listener.html",
         "regions": "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-regions-availability-zones.html",
         "offerings": "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-regions.html",
         "machines": "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-types.html",

@@ -20,6 +20,8 @@ class CloudProfile:
     blueprints: kinds that this release builds, each with an entry in compile.PATHS.
     principals: prefixes of the principals that have access to clusters. principal_error: why a principal cannot have access, and what to
     name instead; None where it can.
+    certificate: pattern of the certificates of a load balancer, with the groups owner (account or project), region and name (what the
+    load balancer refers to). certificate_form: the same for people; empty: no load balancer of this cloud has certificates.
     supports: options of the spec, and features behind them, that this release builds on this cloud.
 
     zone_separator: between a region and the letter of a zone. zone_letters: region -> its letters; other regions have a, b and c.
@@ -69,6 +71,8 @@ class CloudProfile:
 
     principals: tuple[str, ...] = ()
     principal_error: Callable[[str], tuple[str, str] | None] = lambda _name: None
+    certificate: str = ""
+    certificate_form: str = ""
     max_tags: int = 0
     tag_error: Callable[[str, str], str] = lambda _key, _value: ""
     uri_scheme: str = ""

@@ -28,6 +28,9 @@ GCP = CloudProfile(
     capacity_modes=("on-demand", "spot", "flex-start", "calendar", "reservation"),
     # https://cloud.google.com/iam/docs/principal-identifiers
     principals=("user:", "group:", "serviceAccount:", "domain:", "principal:", "principalSet:"),
+    # A regional gateway refers to regional certificates of its project by name.
+    certificate=r"projects/(?P<owner>[^/]+)/regions/(?P<region>[^/]+)/sslCertificates/(?P<name>.+)",
+    certificate_form="projects/PROJECT/regions/REGION/sslCertificates/NAME",
     max_tags=64,
     tag_error=_label_error,
     uri_scheme="gs",
@@ -47,5 +50,10 @@ GCP = CloudProfile(
     disk_volumes={"balanced": "pd-balanced", "hyperdisk-balanced": "hyperdisk-balanced"},
     object_volume="gcs-standard",
     fees={"control_plane": "gke-cluster", "log_ingestion": "cloud-logging"},
-    links={"regions": REGIONS, "offerings": REGIONS, "tags": "https://cloud.google.com/compute/docs/labeling-resources"},
+    links={
+        "certificates": "https://cloud.google.com/kubernetes-engine/docs/how-to/secure-gateway",
+        "regions": REGIONS,
+        "offerings": REGIONS,
+        "tags": "https://cloud.google.com/compute/docs/labeling-resources",
+    },
 )

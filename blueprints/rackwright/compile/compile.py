@@ -47,18 +47,22 @@ def compile_plan(
     catalog: Catalog | None = None,
     place: PlacePlan | None = None,
     file_system: LustreSize | None = None,
+    creator_is_admin: bool = False,
 ) -> StackPlan:
     """Compile the stack of a fit.
 
     today: start of the time to live. now: default noon of today; decides whether a capacity block has started.
     pins, expires_on, place, file_system: recorded by a decision; they replace this release's versions, the expiry counted from `today`,
     the zones that the catalog would give, where the spec still allows the recorded ones, and the tier and network of the file system.
+    creator_is_admin: recorded by a decision too; the access of the deployer to a cluster of an earlier release.
     catalog: the catalog that the plan was sized with; default: the embedded one.
     Raises UserError where the spec has an option that the stack of this fit does not have (stage PLAN), or this release cannot build the
     stack (stage BUILD).
     """
     kind = blueprint_of(spec, fit)
-    context = CompileContext(spec, plan, fit, today, expires_on, now, place, file_system, catalog=catalog or Catalog.default())
+    context = CompileContext(
+        spec, plan, fit, today, expires_on, now, place, file_system, creator_is_admin, catalog=catalog or Catalog.default()
+    )
     if problems := refusals(context):
         raise UserError(problems)
     compiled = with_rolls(context, with_cost_alerts(context, apply_spec_options(context, PATHS[kind, fit.candidate.cloud](context))))

@@ -36,6 +36,8 @@ class CompileContext:
     """Where the stack runs, from its decision. Its zones stay, because other zones replace every subnet."""
     recorded_file_system: LustreSize | None = None
     """The file system of the stack, from its decision. Its tier and network stay, because others replace it."""
+    creator_is_admin: bool = False
+    """Whether the cluster was created with EKS's own access entry of its creator, from the decision: an explicit one conflicts with it."""
     catalog: Catalog = field(kw_only=True)
     """The catalog that the plan was sized with."""
 

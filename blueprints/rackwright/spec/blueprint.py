@@ -131,6 +131,10 @@ class Safety(Part):
     """Protect the cluster and all data stores from deletion until teardown."""
     idle_alarm: Flag = True
     """Alert on idle machines, and stop an idle box."""
+    require_api_key: Flag = True
+    """Build a fleet only with `api_key` of its workload."""
+    require_tls: Flag = True
+    """Build a fleet only with a certificate in `certificates`."""
 
 
 Principal = Annotated[
@@ -139,6 +143,16 @@ Principal = Annotated[
         pattern=r"^(arn:aws[a-z-]*:(iam|sts)::[0-9]{12}:(role|user|group|assumed-role)/\S+|"
         r"(user|group|serviceAccount|domain|principal|principalSet):\S+)$",
         description="the ARN of an IAM role or user, or a Google principal such as group:ml@example.com",
+    ),
+]
+
+
+Certificate = Annotated[
+    str,
+    Field(
+        pattern=r"^(arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+"
+        r"|projects/[^/\s]+/regions/[^/\s]+/sslCertificates/[a-z]([a-z0-9-]{0,61}[a-z0-9])?)$",
+        description="the ARN of an ACM certificate, or projects/PROJECT/regions/REGION/sslCertificates/NAME",
     ),
 ]
 
@@ -163,6 +177,8 @@ class Blueprint(Part):
     """Principals that may read the objects of a new cluster."""
     pod_logs: Literal["none", "cloud"] = "none"
     """Where the logs of pods are kept: on their nodes only, or in CloudWatch Logs or Cloud Logging, which charge per GiB."""
+    certificates: tuple[Certificate, ...] = ()
+    """TLS certificates of a fleet's load balancer, one for each region where it may run: ACM, or regional SSL certificates of Google."""
     ssh_from: Annotated[
         Annotated[Literal["nobody", "anywhere"], Tag(PLAIN)] | Annotated[tuple[Text, ...], Tag("<list>")],
         Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),

@@ -83,6 +83,10 @@ class SecretRef(Part):
     """Key in the spec's `secrets`."""
 
 
+API_KEY_VARIABLE = "VLLM_API_KEY"
+"""Variable from which vLLM reads the API key of its clients (https://docs.vllm.ai/en/v0.27.0/usage/security/)."""
+
+
 class Run(Part):
     """Container that runs the workload."""
 
@@ -132,6 +136,11 @@ class _Workload(Part):
     """Team whose queue quota the workload uses."""
     measured: dict[str, Any] | None = None
     """Your measured run of this workload; replaces the estimate."""
+
+    @property
+    def secret_variables(self) -> dict[str, SecretRef]:
+        """Environment variables of the container that are set from secrets."""
+        return self.run.secrets
 
 
 class _Training(_Workload):
@@ -237,6 +246,12 @@ class Serve(_Inference):
     """Income per request or image; set this or `revenue`."""
     investment: Money | None = None
     """Spending before the first request, such as training or servers, for the payback time."""
+    api_key: SecretRef | None = None
+    """API key that clients send as bearer token, from a secret."""
+
+    @property
+    def secret_variables(self) -> dict[str, SecretRef]:
+        return self.run.secrets | ({API_KEY_VARIABLE: self.api_key} if self.api_key else {})
 
 
 class Batch(_Inference):

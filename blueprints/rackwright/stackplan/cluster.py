@@ -37,6 +37,8 @@ class ClusterPlan:
     """Logs of pods are sent to the cloud's log service."""
     creator_is_admin: bool = False
     """On EKS the creator is an administrator although `admins` names others; without `admins` it always is."""
+    deployer_is_admin: bool = False
+    """On EKS the principal that creates the cluster has an access entry of the stack, in place of the one that EKS makes for a creator."""
 
     @property
     def api_scope(self) -> Literal["network", "ranges", "internet"]:

@@ -39,6 +39,7 @@ NOT_SIZED = {"tags", "acknowledge", "secrets"}
 LATER = {
     "admins": [],
     "calibration": None,
+    "certificates": [],
     "cidr": None,
     "group": None,
     "key": None,
@@ -46,6 +47,8 @@ LATER = {
     "notify": [],
     "permissions_boundary": None,
     "pod_logs": "none",
+    "require_api_key": True,
+    "require_tls": True,
     "role": None,
     "roles": None,
     "safety": Safety().model_dump(mode="json"),
@@ -89,6 +92,8 @@ class Decision:
     """SHA-256 of the corrections that the plan was made with; empty without corrections."""
     file_system: LustreSize | None = None
     """The file system at the choice; None without one, and in files of earlier releases."""
+    creator_is_admin: bool = True
+    """Whether EKS made the access entry of the cluster's creator, as in clusters of decisions without this key."""
     by_hand: Annotated[bool, Field(exclude=True)] = False
 
     @property
@@ -133,7 +138,14 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
     plan = with_text(plan)
     kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=())
     made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
-    return replace(made, place=stack.place, calibration=calibration_digest(spec), file_system=file_system_of(stack.lustre))
+    creator_is_admin = bool(stack.cluster and stack.cluster.creator_is_admin)
+    return replace(
+        made,
+        place=stack.place,
+        calibration=calibration_digest(spec),
+        file_system=file_system_of(stack.lustre),
+        creator_is_admin=creator_is_admin,
+    )
 
 
 def with_open_items(decision: Decision, problems: Iterable[Problem]) -> Decision:
@@ -212,7 +224,7 @@ def renewal(path: Path, word: str = "renew") -> str:
 
 
 def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None, *, catalog: Catalog) -> StackPlan:
-    """The stack of the recorded machines, with the recorded versions, expiry, zones and file system."""
+    """The stack of the recorded machines, with the recorded versions, expiry, zones, file system and access of the cluster's creator."""
     return compile_plan(
         spec,
         decision.plan,
@@ -224,6 +236,7 @@ def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None =
         catalog=catalog,
         place=decision.place,
         file_system=recorded_file_system(decision, spec, catalog),
+        creator_is_admin=decision.creator_is_admin,
     )
 
 
@@ -249,6 +262,7 @@ def spec_digest(spec: Spec, later: Mapping[str, Any] = LATER) -> str:
         place["quotas"] = None
     for workload in read["workloads"]:
         workload.pop("run", None)
+        workload.pop("api_key", None)
         workload.pop("team", None)
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
 

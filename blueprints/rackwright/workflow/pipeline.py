@@ -18,9 +18,9 @@ from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.spec.reading.read_spec import Reading
 from rackwright.spec.reading.source import read_file
 from rackwright.spec.spec import Spec
+from rackwright.workflow import recorded as running_stack
 from rackwright.workflow.decided import Decided
 from rackwright.workflow.load import examine
-from rackwright.workflow.recorded import file_system_warnings, kept_file_system, recorded_instead, recorded_place, recorded_rank
 
 if TYPE_CHECKING:
     from rackwright.sizing.node.file_system import LustreSize
@@ -114,8 +114,9 @@ class Pipeline:
                     today=self.today,
                     now=self.now,
                     catalog=self.catalog,
-                    place=recorded_place(self._readable_record, self.spec),
+                    place=running_stack.recorded_place(self._readable_record, self.spec),
                     file_system=file_system,
+                    creator_is_admin=running_stack.keeps_creator(self._readable_record, self.spec),
                 )
         return self._stacks[fit, file_system]
 
@@ -150,7 +151,9 @@ class Pipeline:
 
         fit = fit or self.plan.chosen
         empty = StackPreview(
-            plan=self.plan, recorded=recorded_instead(self._readable_record, fit, self.path), refusals=self.buildability.reasons(self.plan)
+            plan=self.plan,
+            recorded=running_stack.recorded_instead(self._readable_record, fit, self.path),
+            refusals=self.buildability.reasons(self.plan),
         )
         if fit is None:
             return empty
@@ -189,7 +192,9 @@ class Pipeline:
             nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in self.plan.rejected[:3])
             reason = f"no machine meets every goal. Nearest: {nearest}"
             raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {self.path.name}`")], str(self.path))
-        decision, stack = self._choice((recorded_rank(self._readable_record, self.plan, self.spec) or 1) if rank is None else rank, upgrade)
+        decision, stack = self._choice(
+            (running_stack.recorded_rank(self._readable_record, self.plan, self.spec) or 1) if rank is None else rank, upgrade
+        )
         made = self._decided(decision, stack, recorded=False)
         return replace(made, decision=with_open_items(decision, made.before_you_build))
 
@@ -203,7 +208,7 @@ class Pipeline:
 
         fit = fit_of_rank(self.plan, rank)
         old = self._readable_record
-        stack = self._compiled(self.plan, fit, kept_file_system(old, self.spec, fit, self.catalog))
+        stack = self._compiled(self.plan, fit, running_stack.kept_file_system(old, self.spec, fit, self.catalog))
         if old and not upgrade and old.has_versions_for(self.spec, fit):
             stack = with_version_pins(stack, old.pins)
         return record(self.spec, self.plan, rank, stack, self.today), stack
@@ -248,7 +253,7 @@ class Pipeline:
         if outcome.errors or outcome.stack is None or outcome.bill is None:
             raise UserError(outcome.problems, self.source)
         fresh = self._compiled(decision.plan, decision.fit)
-        differs = file_system_warnings(outcome.stack, fresh, self.path)
+        differs = running_stack.file_system_warnings(outcome.stack, fresh, self.path)
         problems = (*outcome.problems, *differs, *age_warnings(outcome.stack, fresh.pins, self.path, self.today))
         return Decided(self.spec, decision, outcome.stack, outcome.bill, recorded, problems)
 

@@ -54,6 +54,11 @@ def file_system_warnings(stack: "StackPlan", fresh: "StackPlan", path: Path) -> 
     return [Problem("D-file-system", reason, fix=fix, level=Level.WARNING)]
 
 
+def keeps_creator(record: "Decision | None", spec: "Spec") -> bool:
+    """Whether the stack's cluster has EKS's own access entry of its creator, which stays for the life of the cluster."""
+    return record is not None and record.spec == spec.name and record.creator_is_admin
+
+
 def recorded_rank(record: "Decision | None", plan: "SizingPlan", spec: "Spec") -> int | None:
     """The rank that the recorded machines have now; None where they are no longer a fit."""
     from rackwright.sizing.selection.revalidation import same_machines

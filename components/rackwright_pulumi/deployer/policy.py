@@ -27,6 +27,8 @@ WITHOUT_BOUNDARY = (
     "Set infra.any_of[].permissions_boundary to the ARN of a managed policy that limits what the stack's roles may do."
 )
 ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}|\*):role/\S+")
+ACCESS = ("aws:eks/accessEntry:AccessEntry", "aws:eks/accessPolicyAssociation:AccessPolicyAssociation")
+SESSION = "aws:iam/getSessionContext:getSessionContext"
 LUSTRE_IMPORT = "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation"
 """FSx adds the bucket to the policy of its service-linked role in the caller's name (AmazonFSxFullAccess)."""
 SERVICE_LINKED = {
@@ -73,11 +75,12 @@ def policies(graph: Graph, *, account: str, region: str, preview: bool = False) 
     """
     found = _Stack(graph, account, region)
     names = [a for a in sorted(found.actions()) if not preview or actions()[a].access in READING]
+    own_role = found.own_role()
     if preview:
-        return _documents(_grouped((name, found.arns(name), {}) for name in names))
+        return _documents([*_grouped((name, found.arns(name), {}) for name in names), *own_role])
     statements = _grouped(grant for name in names if name != PASS_ROLE for grant in found.grants(name, names))
     boundaries = boundary_denials(found.boundaries(), account)
-    return _documents([*_conditional(statements, found), *_roles(found, PASS_ROLE in names), *DENIALS, *boundaries])
+    return _documents([*_conditional(statements, found), *own_role, *_roles(found, PASS_ROLE in names), *DENIALS, *boundaries])
 
 
 def administrator_warning(graph: Graph) -> str:
@@ -125,6 +128,12 @@ class _Stack:
         for kinds_of, condition in self.tag.while_creating(names, action, row.kinds):
             yield action, self.arns(action, kinds_of), condition
 
+    def own_role(self) -> list[Statement]:
+        """Reading the role of the deployer, whose name is not known, for its access entry."""
+        if SESSION not in {token for token, _ in self.graph.invokes}:
+            return []
+        return [{"Effect": "Allow", "Action": ["iam:GetRole"], "Resource": [f"arn:aws:iam::{self.place['account']}:role/*"]}]
+
     def boundaries(self) -> list[str]:
         return self.values("aws:iam/role:Role", "permissionsBoundary")
 
@@ -148,9 +157,10 @@ class _Stack:
         yield from (kind.arn.format(name=name, **self.place) for name in names)
 
     def role_arns(self) -> list[str]:
-        """ARNs of the stack's new and existing roles."""
+        """ARNs of the stack's new and existing roles, without principals that only have access to the cluster."""
         new = {arn for kind in kinds()["iam:role"] for arn in self._of(kind)}
-        existing = {text for node in self.nodes for text in _texts(node.inputs) if ROLE_ARN.fullmatch(text)}
+        used = (node for node in self.nodes if node.type not in ACCESS)
+        existing = {text for node in used for text in _texts(node.inputs) if ROLE_ARN.fullmatch(text)}
         return sorted(new | {arn for arn in existing if not any(fnmatchcase(arn, pattern) for pattern in new)})
 
     def trusted(self) -> list[str]:

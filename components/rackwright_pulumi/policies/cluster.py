@@ -1,5 +1,6 @@
 """EKS clusters: access entries, node groups, custom resources, routes."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -23,6 +24,8 @@ from rackwright_pulumi.policies.registry import rule, violation
 from rackwright_pulumi.resource_graph import Node
 
 ACCESS_ENTRIES = "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html"
+ASSOCIATION = "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"
+ADMIN_POLICY = re.compile(r"/AmazonEKS(Cluster)?AdminPolicy$")
 FARGATE = "aws:eks/fargateProfile:FargateProfile"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 PROFILE = "aws:iam/instanceProfile:InstanceProfile"
@@ -68,6 +71,19 @@ def one_access_entry_per_role(view: GraphView) -> Iterator[Violation]:
             yield violation(node, (), f"{pair[1]} is a managed node group's role, whose entry EKS creates", "remove this access entry")
         elif counts[pair] > 1:
             yield violation(node, ("principalArn",), f"{pair[1]} has {counts[pair]} access entries in {pair[0]}", "keep one of them")
+
+
+@rule("V-134", Level.ERROR, ACCESS_ENTRIES)
+def cluster_has_an_administrator(view: GraphView) -> Iterator[Violation]:
+    """A cluster whose creator gets no entry of EKS needs an access entry with an administrator's policy; otherwise nobody has access."""
+    associations = [view.inputs(node) for node in view.of(ASSOCIATION)]
+    admitted = {inputs.get("clusterName") for inputs in associations if ADMIN_POLICY.search(str(inputs.get("policyArn")))}
+    for cluster in view.of(CLUSTER):
+        access = view.inputs(cluster).get("accessConfig") or {}
+        bare = access.get("authenticationMode") == "API" and access.get("bootstrapClusterCreatorAdminPermissions") is False
+        if bare and not admitted & {cluster.id, view.inputs(cluster).get("name")}:
+            message = f"Cluster {cluster.name} has no administrator: EKS makes no entry for its creator, and the program none for others"
+            yield violation(cluster, ("accessConfig",), message, "add an AccessEntry and an AccessPolicyAssociation of a role")
 
 
 @rule("F5", Level.ERROR, "https://karpenter.sh/docs/getting-started/migrating-from-cas/")

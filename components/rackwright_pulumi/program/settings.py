@@ -6,6 +6,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 import pulumi
+from pulumi.runtime.config import get_config
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.diagnostics.render import rendered
@@ -89,7 +90,7 @@ def decide(settings: Settings) -> Decided:
         settings.now,
         layers=settings.layers,
         upstream_stack=settings.upstream_stack,
-        is_configured=lambda key: config.get_secret(key) is not None,
+        is_configured=lambda key: bool(get_config(config.full_key(key))),  # vLLM takes an empty API key as none
     )
     try:
         decided = decide_for_teardown(pipeline) if settings.teardown else _decide(pipeline, settings)

@@ -92,6 +92,38 @@ def test_without_administrators_the_creator_is_one_and_a_change_replaces_nothing
     assert node.options["ignoreChanges"] == ["accessConfig.bootstrapClusterCreatorAdminPermissions"]
 
 
+DEPLOYER = "arn:aws:iam::123456789012:role/deployer"
+ENTRY = "aws:eks/accessEntry:AccessEntry"
+
+
+def entries(graph):
+    return {node.name.removeprefix("demo-cluster-admin-"): node for node in graph.by_type(ENTRY)}
+
+
+def test_the_deployer_has_an_explicit_entry_with_its_role_in_place_of_its_session():
+    graph = cluster(replace(WANT, deployer_is_admin=True))
+    assert graph.one(CLUSTER).inputs["accessConfig"]["bootstrapClusterCreatorAdminPermissions"] is False
+    entry = entries(graph)["deployer"]
+    assert entry.inputs["principalArn"] == DEPLOYER
+    assert entry.options["ignoreChanges"] == ["principalArn"], "an update by another principal must not move it"
+    policies = [node.inputs["policyArn"] for node in graph.by_type("aws:eks/accessPolicyAssociation:AccessPolicyAssociation")]
+    assert policies == ["arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"] * 2
+
+
+def test_the_role_that_the_provider_assumes_is_the_deployer():
+    role = "arn:aws:iam::123456789012:role/ci/build"
+    graph = cluster(replace(WANT, deployer_is_admin=True, admins=()), builder_arn=role)
+    assert [entry.inputs["principalArn"] for entry in graph.by_type(ENTRY)] == [role]
+    assert not graph.invokes
+
+
+def test_a_deployer_that_is_listed_has_one_entry_which_takes_over_the_earlier_one():
+    graph = cluster(replace(WANT, deployer_is_admin=True, admins=(DEPLOYER,), viewers=(DEPLOYER,)))
+    assert [*entries(graph)] == ["123456789012-role-deployer"]
+    (alias,) = graph.one(ENTRY).options["aliases"]
+    assert "demo-cluster-admin-deployer" in str(alias)
+
+
 def test_administrators_known_only_at_deployment_are_added():
     graph = cluster(admin_arns=["arn:aws:iam::123456789012:role/Ci"])
     assert sorted(n.inputs["principalArn"].rpartition("/")[2] for n in graph.by_type("aws:eks/accessEntry:AccessEntry")) == [

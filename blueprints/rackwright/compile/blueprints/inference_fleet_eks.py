@@ -22,6 +22,7 @@ from rackwright.compile.operators.helm_releases import keda, monitoring
 from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
 from rackwright.compile.operators.queues import HUGE_PAGES_MIB
 from rackwright.compile.operators.versions import SERVER_IMAGES
+from rackwright.compile.serving.entrance import certificate
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
 from rackwright.compile.serving.neuron import with_neuron_settings
 from rackwright.compile.serving.replica import (
@@ -121,7 +122,7 @@ def _serving_objects(
     if server.claim:
         yield efa_claim(pools[0], context.namespace)
     yield from server_objects(server, leader_worker_set(server) if server.hosts > 1 else None)
-    yield load_balancer(server, allowed, machine_subnet_refs(pools[0].zones))
+    yield load_balancer(server, allowed, machine_subnet_refs(pools[0].zones), certificate(context))
 
 
 def _pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
@@ -158,7 +159,8 @@ def _with_provisioner(context: CompileContext, pool: PoolPlan, provisioner: str)
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Sequence[PoolPlan]) -> ModelServer:
     volume, model = (weights_volume(), WEIGHTS_PATH) if buckets else hub_weights(context)
     after = [pool_key(pool) for pool in pools if pool.provisioner == "karpenter"] + (["storage.weights.claim"] if buckets else [])
-    server = replace(model_server(context, buckets, pools[0], volume, model), after=tuple(after))
+    server = model_server(context, buckets, pools[0], volume, model)
+    server = replace(server, after=(*server.after, *after))
     server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
     return _with_efa(context, server, pools[0]) if pools[0].nics else server
 

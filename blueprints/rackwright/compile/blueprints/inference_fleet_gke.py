@@ -12,6 +12,7 @@ from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.pools import accelerator_pool, system_pool
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import keda, monitoring
+from rackwright.compile.serving.entrance import certificate, open_path
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
 from rackwright.compile.serving.replica import (
     ACCOUNT,
@@ -54,7 +55,12 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         addons=gke_addons(),
         namespaces=namespaces(context, releases, "restricted"),
         releases=releases,
-        manifests=(*access_objects(context, entrance), *server_objects(server), *gateway_objects(server), *storage),
+        manifests=(
+            *access_objects(context, entrance),
+            *server_objects(server),
+            *gateway_objects(server, certificate(context), open_path(context)),
+            *storage,
+        ),
         services=GKE_SERVICES,
         pins=version_pins(releases, (("server", server.image),)),
         expires_on=context.expires_on,

@@ -69,7 +69,7 @@ def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
     """Service account, network policies that allow what jobs need, and the secrets of the spec."""
     namespace = context.namespace
     policies = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud), allow_within(namespace))
-    return (service_account(namespace, ACCOUNT), *policies, *run_secrets(context.spec.workload.run, namespace))
+    return (service_account(namespace, ACCOUNT), *policies, *run_secrets(context.spec.workload, namespace))
 
 
 def _releases(context: CompileContext, pools: tuple[PoolPlan, ...], has_fallback: bool) -> tuple[ReleasePlan, ...]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rackwright.clouds import profile
-from rackwright.spec.workload import Run
+from rackwright.spec.workload import Workload
 from rackwright.stackplan import ManifestPlan, ref
 
 Body = dict[str, Any]
@@ -24,11 +24,11 @@ def service_account(namespace: str, name: str) -> ManifestPlan:
     return ManifestPlan(f"account.{namespace}.{name}", obj("v1", "ServiceAccount", name, namespace, automountServiceAccountToken=False))
 
 
-def run_secrets(run: Run, namespace: str) -> tuple[ManifestPlan, ...]:
-    """The secrets of run.secrets as one Secret with a key per variable; values are references until deployment."""
-    if not run.secrets:
+def run_secrets(workload: Workload, namespace: str) -> tuple[ManifestPlan, ...]:
+    """The workload's secrets as one Secret with a key per variable; values are references until deployment."""
+    values = {variable: ref(f"secret.{source.secret}") for variable, source in workload.secret_variables.items()}
+    if not values:
         return ()
-    values = {variable: ref(f"secret.{source.secret}") for variable, source in run.secrets.items()}
     return (ManifestPlan(f"secret.{namespace}", obj("v1", "Secret", SECRETS, namespace, type="Opaque", stringData=values)),)
 
 

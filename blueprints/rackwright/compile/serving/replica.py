@@ -62,7 +62,12 @@ def access_objects(context: CompileContext, *policies: ManifestPlan) -> tuple[Ma
     """Service account and secrets of the server, and network policies that allow DNS, identity, HTTPS out and `policies` only."""
     namespace = context.namespace
     basics = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud))
-    return (service_account(namespace, ACCOUNT), *run_secrets(context.spec.workload.run, namespace), *basics, *policies)
+    return (service_account(namespace, ACCOUNT), *run_secrets(context.spec.workload, namespace), *basics, *policies)
+
+
+def first_policies(context: CompileContext) -> tuple[str, ...]:
+    """Keys of the network policies that exist before a pod, whose connections are open until it has policies (docs/decisions/0014)."""
+    return tuple(f"policy.{context.namespace}.{name}" for name in ("deny", "allow-basics"))
 
 
 def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
@@ -88,8 +93,9 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         max_replicas=context.candidate.max_replicas,
         default_replicas=context.candidate.replicas,
         env=tuple((({} if buckets else {"HF_HOME": WEIGHTS_PATH}) | workload.run.env).items()),
-        secrets=tuple(workload.run.secrets),
+        secrets=tuple(workload.secret_variables),
         hosts=hosts,
+        after=first_policies(context),
     )
 
 

@@ -1,5 +1,6 @@
-"""R-100, S-115: people and logs of the cluster."""
+"""R-100, S-115, V-135: access of people, logs of the cluster, and certificates of its load balancer."""
 
+import re
 from collections.abc import Iterator
 
 from rackwright.clouds import profile
@@ -7,13 +8,14 @@ from rackwright.diagnostics.problem import At
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.blueprint import Blueprint
+from rackwright.spec.workload import Serve
 from rackwright.validation.spec.registry import SpecContext, rule
 
 
 @rule("R-100", link="https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html")
 def cluster_access_is_for_principals_of_its_cloud(context: SpecContext) -> Iterator[Violation]:
     """Administrators and viewers are principals of a cloud in the spec, and of a cluster that the stack creates."""
-    blueprint, clouds = context.spec.blueprint, sorted({place.cloud for _, place in context.places})
+    blueprint, clouds = context.spec.blueprint, _clouds(context)
     prefixes = tuple(prefix for cloud in clouds for prefix in profile(cloud).principals)
     for key, names in (("admins", blueprint.admins), ("viewers", blueprint.viewers)):
         at = At() / "blueprint" / key
@@ -39,3 +41,28 @@ def _without_new_cluster(blueprint: Blueprint) -> str:
     if blueprint.kind == "box":
         return "A box has no cluster"
     return "" if blueprint.cluster == "new" else "The stack does not create its cluster"
+
+
+@rule("V-135")
+def certificates_suit_the_places(context: SpecContext) -> Iterator[Violation]:
+    """Certificates are for the load balancer of a fleet, in an account or project of the spec."""
+    for index, text in enumerate(context.spec.blueprint.certificates):
+        at = At() / "blueprint" / "certificates" / index
+        if not [*context.each(Serve)]:
+            yield Violation(at, "leave it out", "Only a serving workload has a load balancer")
+            continue
+        clouds = _clouds(context)
+        owners = {cloud: found["owner"] for cloud in clouds if (found := re.fullmatch(profile(cloud).certificate, text))}
+        if not owners:
+            forms = " or ".join(form for cloud in clouds if (form := profile(cloud).certificate_form))
+            yield Violation(at, f"write {forms}" if forms else "leave it out", f"It is not a certificate of {' or '.join(clouds)}")
+        for cloud, owner in owners.items():
+            field = profile(cloud).owner_field
+            known = {getattr(place, field) for _, place in context.places if place.cloud == cloud}
+            if owner not in known and None not in known:
+                message = f"The certificate is of {field} {owner}; the load balancer is in {' or '.join(sorted(known))}"
+                yield Violation(at, f"use a certificate of {' or '.join(sorted(known))}", message)
+
+
+def _clouds(context: SpecContext) -> list[str]:
+    return sorted({place.cloud for _, place in context.places})

@@ -13,6 +13,7 @@ from rackwright.spec.base import quote
 from rackwright.spec.blueprint import PrivateAccess
 from rackwright.spec.infra import ExistingSubnet
 from rackwright.spec.reading.model_fields import did_you_mean
+from rackwright.spec.workload import API_KEY_VARIABLE
 from rackwright.validation.spec.registry import RULES, SpecContext, rule
 
 MAX_ADDRESS_SHARE = 0.5
@@ -111,21 +112,26 @@ def secrets_are_declared(context: SpecContext) -> Iterator[Violation]:
     """A secret that a workload refers to must be declared in `secrets`."""
     declared = context.spec.secrets
     for at, workload in context.workloads:
-        for name, ref in workload.run.secrets.items():
+        for name, ref in workload.secret_variables.items():
             if ref.secret not in declared:
+                where = at / "run" / "secrets" / name if name in workload.run.secrets else at / "api_key"
                 fix = did_you_mean(ref.secret, declared) if declared else "declare it at the top level: secrets: {NAME: {config: KEY}}"
-                message = f"{name} refers to secret {quote(ref.secret)}, which `secrets` does not declare"
-                yield Violation(at / "run" / "secrets" / name / "secret", fix, message)
+                message = f"{where.steps[-1]} refers to secret {quote(ref.secret)}, which `secrets` does not declare"
+                yield Violation(where / "secret", fix, message)
 
 
 @rule("S-62")
 def variables_are_set_once(context: SpecContext) -> Iterator[Violation]:
-    """A variable must be set in `env` or in `secrets`, not in both."""
+    """A variable must be set in one of `env`, `secrets` and `api_key`."""
     for at, workload in context.workloads:
         for name in workload.run.secrets:
             if name in workload.run.env:
                 message = f"{name} is set in `env` and in `secrets`"
                 yield Violation(at / "run" / "env" / name, "remove it from `env`", message, about_key=True)
+        for key in ("env", "secrets"):
+            if getattr(workload, "api_key", None) and API_KEY_VARIABLE in getattr(workload.run, key):
+                message = f"{API_KEY_VARIABLE} is set in `{key}` and by `api_key`"
+                yield Violation(at / "run" / key / API_KEY_VARIABLE, "remove it", message, about_key=True)
 
 
 @rule("S-63")
@@ -163,11 +169,11 @@ def only_warnings_are_acknowledged(context: SpecContext) -> Iterator[Violation]:
 @rule("S-64", Level.WARNING)
 def secrets_are_used(context: SpecContext) -> Iterator[Violation]:
     """A declared secret should be used by a workload."""
-    used = {ref.secret for _, workload in context.workloads for ref in workload.run.secrets.values()}
+    used = {ref.secret for _, workload in context.workloads for ref in workload.secret_variables.values()}
     for name in context.spec.secrets:
         if name not in used:
             message = f"No workload uses secret {quote(name)}"
-            yield Violation(At() / "secrets" / name, "use it in run.secrets, or remove it", message, about_key=True)
+            yield Violation(At() / "secrets" / name, "use it in run.secrets or api_key, or remove it", message, about_key=True)
 
 
 def _texts(at: At, value: Any) -> Iterator[tuple[At, str]]:

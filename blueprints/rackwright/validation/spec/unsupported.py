@@ -52,6 +52,14 @@ def _blueprint(key: str, *defaults: object) -> Callable[[SpecContext], Iterable[
     return find
 
 
+def _safety(context: SpecContext) -> list[At]:
+    """Switches of the blueprint that are off, where a place is on a cloud without them; a fleet has TLS and an API key on every cloud."""
+    lacking = any(not supports(place.cloud, "blueprint.safety") for _, place in context.places)
+    everywhere, chosen = {"require_api_key", "require_tls"}, context.spec.blueprint.safety
+    changed = chosen.model_dump(exclude=everywhere) != Safety().model_dump(exclude=everywhere)
+    return [At() / "blueprint" / "safety"] if lacking and changed else []
+
+
 def _reserved(context: SpecContext) -> list[At]:
     found = [(place.cloud, where, mode) for at, place in context.places for where, mode in modes(at, place)]
     return [w for cloud, w, mode in found if mode in ("calendar", "reservation") and not supports(cloud, f"capacity.{mode}")]
@@ -83,7 +91,7 @@ TABLE = (
     ),
     NotYet("N-13", "A price file", _pricing("file"), "write your discount in pricing.discounts"),
     NotYet("N-14", "blueprint.nodes outside AWS", _blueprint("nodes", Nodes()), "leave it out"),
-    NotYet("N-15", "blueprint.safety outside AWS", _blueprint("safety", Safety()), "leave it out"),
+    NotYet("N-15", "blueprint.safety outside AWS", _safety, "leave it out"),
     NotYet("N-16", "blueprint.notify outside AWS", _blueprint("notify", ()), "leave it out"),
     NotYet("N-17", "ssh_from without a box", _ssh, "leave it out, and use Session Manager"),
     NotYet(

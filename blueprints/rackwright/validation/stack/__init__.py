@@ -1,7 +1,7 @@
 """Rules on a StackPlan, checked before the first cloud call. `check(plan)` runs all of them."""
 
 from rackwright.validation.stack import budget, cost_alerts, existing, naming, network, quota, secrets
-from rackwright.validation.stack.cluster import access, operators, queues, serving
+from rackwright.validation.stack.cluster import access, clients, operators, queues, serving
 from rackwright.validation.stack.nodes import capacity, fabric, fallback, images, placement, provisioning, reservations, tpu
 from rackwright.validation.stack.quota import QuotaNeed, check_quota, quota_needs
 from rackwright.validation.stack.registry import RULES, StackContext, check, refuse_broken_invariants, stack_problems
@@ -11,6 +11,7 @@ AREAS = (
     access,
     budget,
     capacity,
+    clients,
     cost_alerts,
     existing,
     fabric,

@@ -38,7 +38,7 @@ def secrets_are_configured(context: StackContext) -> Iterator[Violation]:
     secrets = context.spec.secrets if context.spec and "workloads" in context.plan.layers else {}
     for name, secret in secrets.items():
         if context.is_configured is None or not context.is_configured(secret.config):
-            reason = f"Secret {name} is read from the stack's configuration key rackwright:{secret.config}, which must be set"
+            reason = f"Secret {name} must be set"
             fix = f"run `pulumi config set --secret rackwright:{secret.config}`"
             known = context.is_configured is not None  # a plan reads no configuration, so it only reminds
             yield Violation(At() / "secrets" / name, fix, reason, level=None if known else Level.WARNING, blocks_update=known)

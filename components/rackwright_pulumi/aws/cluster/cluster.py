@@ -19,6 +19,7 @@ from rackwright.stackplan import ClusterPlan
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.cluster.admins import admins
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
+from rackwright_pulumi.aws.identity.deployer import deployer_arn
 from rackwright_pulumi.aws.identity.policy_documents import account_service_trust, service_trust
 from rackwright_pulumi.aws.identity.roles import ServiceRole, node_role, service_role
 from rackwright_pulumi.aws.network.vpc import ANYWHERE
@@ -100,8 +101,9 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
         trust = account_service_trust(EKS, args["account"]) if "account" in args else service_trust(EKS)
         control = service_role(child, "control", trust, stacks.value(plan.control_role_arn), CONTROL_POLICIES)
         cluster = _control_plane(child, plan, args, control)
-        self.admins = admins(child, cluster.name, plan.admins, args.get("admin_arns", ()))
-        self.admins += admins(child, cluster.name, plan.viewers, (), "viewer")
+        deployer = deployer_arn(self, args.get("builder_arn", "")) if plan.deployer_is_admin else ""
+        self.admins = admins(child, cluster.name, plan.admins, args.get("admin_arns", ()), deployer=deployer)
+        self.admins += admins(child, cluster.name, [arn for arn in plan.viewers if arn != deployer], (), "viewer")
         nodes = node_role(child, stacks.value(plan.node_role_arn))
         self.version = plan.version
         # In a preview the group's parent object is known and the group is not, so the value depends on the endpoint.
@@ -115,9 +117,9 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
 def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs, role: ServiceRole) -> Cluster:
     """Create the log group first, because EKS would create one without encryption and retention.
 
-    The creator becomes an administrator where the plan sets it, and without administrators. EKS decides this at creation only, so later
-    changes are ignored: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessConfigRequest.html
-    The creator keeps EKS's own entry, because an explicit one conflicts with it in every existing cluster.
+    A plan whose deployer is an administrator has an access entry for it. In other plans EKS makes one for the creator, where the plan sets
+    it, and without administrators: an explicit entry conflicts with that. EKS decides this at creation only, so later changes are ignored:
+    https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessConfigRequest.html
     """
     logs = LogGroup(
         child.name("logs"),
@@ -131,7 +133,7 @@ def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs,
         provider=ClusterEncryptionConfigProviderArgs(key_arn=args["kms_key_arn"]),
         resources=["secrets"],
     )
-    creator = plan.creator_is_admin or not (plan.admins or args.get("admin_arns"))
+    creator = not plan.deployer_is_admin and (plan.creator_is_admin or not (plan.admins or args.get("admin_arns")))
     return Cluster(
         child.name("eks"),
         name=plan.name,

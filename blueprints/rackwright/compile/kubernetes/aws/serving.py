@@ -3,11 +3,14 @@
 from rackwright.clouds import AWS
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import Body, obj, static_volume
+from rackwright.compile.serving.entrance import HTTP_PORT, HTTPS_PORT
 from rackwright.compile.serving.model_server import USER_ID, ModelServer
 from rackwright.stackplan import BucketPlan, ManifestPlan, NetworkPlan, format_refs, ref
 from rackwright.stackplan.labels import SERVER_PORT
 
-LOAD_BALANCER_PORT = 80
+TLS_POLICY = "ELBSecurityPolicy-TLS13-1-2-2021-06"
+"""TLS 1.3 and 1.2; the controller's default also accepts 1.0 and 1.1
+(https://docs.aws.amazon.com/elasticloadbalancing/latest/network/describe-ssl-policies.html)."""
 PRIVATE_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
 """Private addresses (RFC 1918, RFC 6598), the allowed clients in existing networks with unknown ranges."""
 CLAIM = "weights"
@@ -40,10 +43,11 @@ def client_ranges(context: CompileContext, network: NetworkPlan) -> tuple[str, .
     return (context.place.network.cidr or network.cidr,)
 
 
-def load_balancer(server: ModelServer, cidrs: tuple[str, ...], subnets: tuple[str, ...]) -> ManifestPlan:
+def load_balancer(server: ModelServer, cidrs: tuple[str, ...], subnets: tuple[str, ...], certificate: str) -> ManifestPlan:
     """An internal network load balancer, created by EKS's controller and deleted with this service, before its subnet.
 
     subnets: references to a subnet in each zone of the machines; a load balancer does not forward to machines in other zones.
+    certificate: ARN in ACM, for TLS up to the load balancer; empty: plain HTTP.
 
     Every node forwards requests, so that new nodes serve immediately, before the load balancer registers them. Subnets are set, because the
     controller otherwise selects them by tags, which existing networks may lack.
@@ -55,12 +59,19 @@ def load_balancer(server: ModelServer, cidrs: tuple[str, ...], subnets: tuple[st
         f"{AWS.load_balancer_annotation}-internal": "true",
         f"{AWS.load_balancer_annotation}-subnets": ref(subnets[0]) if len(subnets) == 1 else format_refs(listed, *subnets),
     }
+    if certificate:
+        annotations |= {
+            f"{AWS.load_balancer_annotation}-ssl-cert": certificate,
+            f"{AWS.load_balancer_annotation}-ssl-ports": str(HTTPS_PORT),
+            f"{AWS.load_balancer_annotation}-ssl-negotiation-policy": TLS_POLICY,
+        }
+    name, port = ("https", HTTPS_PORT) if certificate else ("http", HTTP_PORT)
     spec = {
         "type": "LoadBalancer",
         "externalTrafficPolicy": "Cluster",
         "loadBalancerSourceRanges": list(cidrs),
         "selector": server.serving_labels,
-        "ports": [{"name": "http", "port": LOAD_BALANCER_PORT, "targetPort": SERVER_PORT}],
+        "ports": [{"name": name, "port": port, "targetPort": SERVER_PORT}],
     }
     body = obj("v1", "Service", f"{server.name}-entrance", server.namespace, spec, annotations=annotations)
     return ManifestPlan("serving.entrance", body)

@@ -3,10 +3,12 @@
 import math
 
 from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.compile.serving.entrance import HTTP_PORT, HTTPS_PORT
 from rackwright.compile.serving.model_server import ModelServer
 from rackwright.stackplan import ManifestPlan, ref
 from rackwright.stackplan.labels import SERVER_PORT
 
+PRE_SHARED_CERTIFICATES = "networking.gke.io/pre-shared-certs"
 HEALTH_CHECKERS = ("35.191.0.0/16", "130.211.0.0/22")
 """Source ranges of Google's health checks (cloud.google.com/load-balancing/docs/health-check-concepts)."""
 GATEWAY_CLASS = "gke-l7-rilb"
@@ -40,12 +42,16 @@ def weights_volume(bucket: str, prefix: str) -> Body:
     return {"name": "weights", "csi": {"driver": "gcsfuse.csi.storage.gke.io", "readOnly": True, "volumeAttributes": attributes}}
 
 
-def gateway_objects(server: ModelServer) -> tuple[ManifestPlan, ...]:
-    """An internal gateway, a route to the service, a health check, and a timeout for long requests."""
+def gateway_objects(server: ModelServer, certificate: str, path: str) -> tuple[ManifestPlan, ...]:
+    """An internal gateway, a route to the service, a health check, and a timeout for long requests.
+
+    certificate: name of a regional SSL certificate, for TLS up to the gateway; empty: plain HTTP. path: prefix of what clients may use.
+    """
     name, namespace = server.name, server.namespace
-    listener = {"name": "http", "protocol": "HTTP", "port": 80, "allowedRoutes": {"namespaces": {"from": "Same"}}}
+    listener = _listener(certificate) | {"allowedRoutes": {"namespaces": {"from": "Same"}}}
     gateway = {"gatewayClassName": GATEWAY_CLASS, "listeners": [listener]}
-    route = {"parentRefs": [{"name": name}], "rules": [{"backendRefs": [{"name": name, "port": SERVER_PORT}]}]}
+    paths = {} if path == "/" else {"matches": [{"path": {"type": "PathPrefix", "value": path}}]}
+    route = {"parentRefs": [{"name": name}], "rules": [paths | {"backendRefs": [{"name": name, "port": SERVER_PORT}]}]}
     target = {"group": "", "kind": "Service", "name": name}
     check = {
         "default": {"config": {"type": "HTTP", "httpHealthCheck": {"port": SERVER_PORT, "requestPath": "/health"}}},
@@ -60,3 +66,11 @@ def gateway_objects(server: ModelServer) -> tuple[ManifestPlan, ...]:
         ManifestPlan("serving.health", obj("networking.gke.io/v1", "HealthCheckPolicy", name, namespace, check), service),
         ManifestPlan("serving.timeout", obj("networking.gke.io/v1", "GCPBackendPolicy", name, namespace, patience), service),
     )
+
+
+def _listener(certificate: str) -> Body:
+    """https://cloud.google.com/kubernetes-engine/docs/how-to/secure-gateway"""
+    if not certificate:
+        return {"name": "http", "protocol": "HTTP", "port": HTTP_PORT}
+    tls = {"mode": "Terminate", "options": {PRE_SHARED_CERTIFICATES: certificate}}
+    return {"name": "https", "protocol": "HTTPS", "port": HTTPS_PORT, "tls": tls}

@@ -1,0 +1,84 @@
+"""V-131 to V-133: API key and TLS of the clients of a fleet."""
+
+from collections.abc import Iterator
+
+from rackwright.clouds import profile
+from rackwright.diagnostics.problem import At, Level, Stage
+from rackwright.diagnostics.rule import Violation
+from rackwright.spec.workload import API_KEY_VARIABLE, Serve
+from rackwright.stackplan import StackPlan
+from rackwright.validation.stack.registry import StackContext, context_rule, manifests, pod_templates
+
+SECURITY = "https://docs.vllm.ai/en/v0.27.0/usage/security/"
+TLS = "https://gateway-api.sigs.k8s.io/guides/tls/"
+WORKLOAD, SAFETY = At() / "workloads" / 0, At() / "blueprint" / "safety"
+
+
+@context_rule("V-131", Level.ERROR, SECURITY, Stage.BUILD)
+def servers_require_an_api_key(context: StackContext) -> Iterator[Violation]:
+    """The model server requires an API key, so that not every machine of the network can use it."""
+    if context.spec and context.spec.blueprint.safety.require_api_key and not _has_key(context.plan):
+        fix = (
+            "add `secrets: {api-key: {config: apiKey}}` and `api_key: {secret: api-key}`, or set blueprint.safety.require_api_key to false"
+        )
+        yield Violation(WORKLOAD / "api_key", fix, f"{_server(context)} has no `api_key`, so every client in the network can use the model")
+
+
+@context_rule("V-132", Level.ERROR, TLS, Stage.BUILD)
+def load_balancers_have_certificates(context: StackContext) -> Iterator[Violation]:
+    """The load balancer of a fleet has a TLS certificate, so that prompts, answers and API keys are encrypted on the network."""
+    if not context.spec or not context.spec.blueprint.safety.require_tls or _has_certificate(context.plan):
+        return
+    place, listed = context.plan.place, len(context.spec.blueprint.certificates)
+    found = f"none of the {listed} certificates is" if listed > 1 else "the certificate is not" if listed else "no certificate is listed"
+    form = profile(place.cloud).certificate_form.replace("REGION", place.region)
+    fix = f"add {form} to `certificates`, or set blueprint.safety.require_tls to false"
+    message = f"The load balancer of {_server(context)} would use plain HTTP: {found} for {place.region}"
+    yield Violation(At() / "blueprint" / "certificates", fix, message, link=profile(place.cloud).links.get("certificates", ""))
+
+
+@context_rule("V-133", Level.WARNING, SECURITY)
+def clients_are_protected(context: StackContext) -> Iterator[Violation]:
+    """The API key and TLS of a fleet are on, and its server is known to check the key."""
+    if context.spec is None:
+        return
+    plan, safety = context.plan, context.spec.blueprint.safety
+    if not safety.require_api_key and not _has_key(plan):
+        message = f"{_server(context)} accepts requests without an API key from every client in the network"
+        yield Violation(SAFETY / "require_api_key", "remove require_api_key from blueprint.safety, and set api_key", message)
+    if not safety.require_tls and not _has_certificate(plan):
+        message = f"The load balancer of {_server(context)} uses plain HTTP, so prompts, answers and API keys are not encrypted"
+        yield Violation(SAFETY / "require_tls", "remove require_tls from blueprint.safety, and set certificates", message)
+    workload = context.spec.workload
+    if isinstance(workload, Serve) and workload.api_key and workload.run.command and _servers(plan):
+        message = f"`run.command` replaces `vllm serve`; rackwright does not know whether that server checks {API_KEY_VARIABLE}"
+        yield Violation(WORKLOAD / "run" / "command", f"make the server require {API_KEY_VARIABLE}, or leave `command` out", message)
+
+
+def _server(context: StackContext) -> str:
+    return context.spec.workload.name if context.spec else context.plan.name
+
+
+def _servers(plan: StackPlan) -> list[dict]:
+    """Containers that accept requests, where this stack builds them."""
+    if "workloads" not in plan.layers:
+        return []
+    return [c for _, _, template in pod_templates(plan) for c in template["spec"]["containers"] if c.get("ports")]
+
+
+def _has_key(plan: StackPlan) -> bool:
+    """Whether every server takes its API key from a secret."""
+    keys = [{row["name"] for row in server.get("env", ()) if "valueFrom" in row} for server in _servers(plan)]
+    return all(API_KEY_VARIABLE in names for names in keys)
+
+
+def _has_certificate(plan: StackPlan) -> bool:
+    """Whether every load balancer of the stack has a certificate."""
+    if "workloads" not in plan.layers:
+        return True
+    prefix = profile(plan.place.cloud).load_balancer_annotation
+    services = [m.body for _, m in manifests(plan, "Service") if m.body["spec"].get("type") == "LoadBalancer"]
+    listeners = [listener for _, m in manifests(plan, "Gateway") for listener in m.body["spec"]["listeners"]]
+    return all(body["metadata"].get("annotations", {}).get(f"{prefix}-ssl-cert") for body in services) and all(
+        listener.get("tls") for listener in listeners
+    )
