@@ -79,6 +79,7 @@ AWS_MACHINES = sourced_table(
         "accelerator_memory_gib": ("accelerator_memory_bytes", maybe(size(GIB))),
         "memory_gib": ("memory_bytes", maybe(size(GIB))),
         "network_gbps": ("network_bytes_per_s", maybe(GBPS)),
+        "network_baseline_gbps": ("network_baseline_bytes_per_s", maybe(GBPS)),
         "ebs_max_gbps": ("block_storage_bytes_per_s", maybe(GBPS)),
         "local_nvme_gb_each": ("nvme_bytes_each", maybe(size(GB))),
     },
@@ -128,6 +129,7 @@ SYSTEM_MACHINES = sourced_table(
         "vcpu_memory_gb_s": ("vcpu_bandwidth_bytes_per_s", maybe(GB_S)),
         "vcpu_bf16_gflops": ("vcpu_bf16_flops", maybe(times(1e9))),
         "network_gbps": ("network_bytes_per_s", maybe(GBPS)),
+        "network_baseline_gbps": ("network_baseline_bytes_per_s", maybe(GBPS)),
         "ebs_max_gbps": ("block_storage_bytes_per_s", maybe(GBPS)),
     },
 )

@@ -55,6 +55,8 @@ class NoteKind(StrEnum):
     GRADIENTS = "gradients"
     IMAGE_DECODING = "image-decoding"
     IMAGE_ENCODING = "image-encoding"
+    NETWORK_BASELINE = "network-baseline"
+    NETWORK_BASELINE_UNKNOWN = "network-baseline-unknown"
     PROCESSES = "processes"
     SHARED_FILE_SYSTEM = "shared-file-system"
     STAGES_NOT_INCLUDED = "stages-not-included"

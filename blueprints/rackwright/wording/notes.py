@@ -63,6 +63,8 @@ TEXTS = {
     NoteKind.GRADIENTS: "gradients between nodes, data and checkpoints, mean over a step",
     NoteKind.IMAGE_DECODING: "decoding {images_per_s:,.0f} images/s and accelerator processes",
     NoteKind.IMAGE_ENCODING: "engine, image encoding",
+    NoteKind.NETWORK_BASELINE: "baseline of {machine}, which bursts to {peak_gbit_per_s:g} Gbit/s",
+    NoteKind.NETWORK_BASELINE_UNKNOWN: "{machine} has up to {peak_gbit_per_s:g} Gbit/s; its baseline is not published",
     NoteKind.PROCESSES: "processes",
     NoteKind.SHARED_FILE_SYSTEM: "for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB",
     NoteKind.STAGES_NOT_INCLUDED: "without the traffic between stages of one copy",
