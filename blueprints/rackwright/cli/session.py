@@ -56,7 +56,10 @@ class Session:
     def plan(self) -> "SizingPlan":
         assert self.spec
         with working("sizing", self.as_json):
-            return self.pipeline.plan
+            plan = self.pipeline.plan
+        if not self.as_json:
+            tell(self.pipeline.pin_problems, str(self.path))
+        return plan
 
     @cached_property
     def preview(self) -> "StackPreview":
@@ -90,7 +93,7 @@ class Session:
         if self.as_json:
             from rackwright.report.plan_json import plan_json
 
-            emit(plan_json(self.plan, self.preview, self.reading.warnings))
+            emit(plan_json(self.plan, self.preview, (*self.reading.warnings, *self.pipeline.pin_problems)))
         else:
             from rackwright.report.terminal.console import console
             from rackwright.report.terminal.plan import show_plan

@@ -100,6 +100,14 @@ class Pipeline:
         with self._located():
             return with_text(size(self.spec, self.catalog, today=self.today, assumptions=self.assumptions, rerank=rerank))
 
+    @cached_property
+    def pin_problems(self) -> tuple[Problem, ...]:
+        """Warnings about pinned machines that no fit uses, located in the spec."""
+        from rackwright.workflow.infeasible import pin_problems
+
+        is_pinned = any(place.pin for place in self.spec.infra.places)
+        return pin_problems(self.spec, self.plan, self.content) if is_pinned else ()
+
     def _compiled(self, plan: "SizingPlan", fit: "Fit") -> "StackPlan":
         """The stack of a fit, compiled once. Raises UserError when this release cannot build it."""
         from rackwright.compile.compile import compile_plan
@@ -182,11 +190,9 @@ class Pipeline:
         from rackwright.workflow.decision import with_open_items
 
         if not self.plan.fits:
-            from rackwright.wording.rejections import rejection_text
+            from rackwright.workflow.infeasible import no_fit
 
-            nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in self.plan.rejected[:3])
-            reason = f"no machine meets every goal. Nearest: {nearest}"
-            raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {self.path.name}`")], str(self.path))
+            raise UserError([no_fit(self.plan, self.path), *self.pin_problems], str(self.path))
         decision, stack = self._choice((recorded_rank(self._readable_record, self.plan, self.spec) or 1) if rank is None else rank, upgrade)
         made = self._decided(decision, stack, recorded=False)
         return replace(made, decision=with_open_items(decision, made.before_you_build))
