@@ -104,7 +104,8 @@ def test_choosing_another_place_warns_that_everything_is_replaced(recorded, caps
 def test_choose_leaves_recorded_machines_that_this_release_cannot_build(recorded, capsys):
     """p3dn starts in a cluster, and no pinned image starts it as a box."""
     text = recorded.read_text().replace("{kind: auto", "{kind: training-cluster, storage: none, api_access: {runner: inside}")
-    text = text.replace("    team: support", "    team: support\n    precision: fp16").replace("60 USD", "900 USD").replace("type: qlora", "type: lora")
+    text = text.replace("    team: support", "    team: support\n    precision: fp16")
+    text = text.replace("60 USD", "900 USD").replace("type: qlora", "type: lora")
     recorded.write_text(text)
     plan = Pipeline(SPEC, date.fromisoformat(TODAY)).plan
     rank = next(rank for rank, fit in enumerate(plan.fits, 1) if fit.candidate.machine.startswith("p3dn"))

@@ -268,9 +268,11 @@ class Pipeline:
         return Decided(self.spec, decision, outcome.stack, outcome.bill, recorded, problems)
 
     def _outcome(self, stack: "StackPlan", fit: "Fit") -> "StackPreview":
+        from rackwright.compile.compile_context import moment
         from rackwright.workflow.checked_stack import checked
 
-        return checked(self, self._layered(stack), fit)
+        now = moment(self.today, self.now)
+        return checked(self._layered(stack), fit, self.spec, self.catalog, now, self.reading, self.content, self.is_configured)
 
     @contextmanager
     def _located(self, place: int = 0) -> Generator[None]:

@@ -26,9 +26,7 @@ def recorded_instead(record: "Decision | None", fit: "Fit | None", path: Path) -
         return ""
     machines = record.fit.candidate.label
     if fit is None:
-        return (
-            f"{decision_path(path).name} records {machines}: `pulumi up` builds that; no candidate of today meets the goals"
-        )
+        return f"{decision_path(path).name} records {machines}: `pulumi up` builds that; no candidate of today meets the goals"
     return f"{decision_path(path).name} records {machines}: `pulumi up` builds that, until `rackwright choose` records another"
 
 
