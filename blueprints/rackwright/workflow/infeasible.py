@@ -33,7 +33,9 @@ def pin_problems(spec: Spec, plan: SizingPlan, text: str) -> tuple[Problem, ...]
 def _pin_failures(plan: SizingPlan, place: int) -> Iterator[Problem]:
     """The failed constraints of the pinned machines of a place, of their nearest number and region."""
     nearest = next((miss for miss in plan.rejected if miss.candidate.pinned and miss.candidate.place == place), None)
-    for rejection in nearest.rejections if nearest else ():
+    if nearest is None:
+        return
+    for rejection in nearest.rejections:
         failed = "; ".join(filter(None, (rejection_text(rejection), distance_from_limit(rejection))))
         reason = f"The pinned {nearest.candidate.label} is rejected. {failed[0].upper()}{failed[1:]}"
         fix = remedy(rejection) or "pin another machine, or remove the pin to see which machines fit"
