@@ -38,10 +38,10 @@ def test_a_zone_id_of_the_catalog_is_used_without_warning(build):
     assert {subnet.zone for subnet in plan.network.subnets} <= {"use1-az6", *plan.place.control_zones}
 
 
-def test_ids_and_names_are_never_in_one_network():
+def test_zones_of_the_control_plane_are_ids_or_names():
     """A name and an ID can be the same zone, and EKS requires two."""
     for plan in (cluster(zones=("use1-az3",)), cluster({"zones": ["us-east-1d"]}, **IDS), cluster({"zones": ["use1-az6"]}, **IDS)):
-        zones = {subnet.zone for subnet in plan.network.subnets}
+        zones = {subnet.zone for subnet in plan.network.subnets if subnet.purpose == "control"}
         assert len({is_zone_id(zone) for zone in zones}) == 1
         assert len(set(plan.place.control_zones)) == 2
 
@@ -170,11 +170,17 @@ def test_a_listed_zone_that_offers_the_machine_is_preferred():
     assert cluster({"zones": ["us-east-1a", "us-east-1b"]}, zones=("us-east-1b",)).place.zone == "us-east-1b"
 
 
-def test_the_control_plane_is_in_zones_the_spec_allows():
-    """One account's us-east-1b is another's use1-az3, where EKS has no control plane: naming two zones settles it."""
+def test_two_letters_of_the_spec_are_the_zones_of_the_control_plane():
     assert cluster({"zones": ["us-east-1d", "us-east-1f"]}, **IDS).place.control_zones == ("us-east-1d", "us-east-1f")
-    assert cluster({"zones": ["us-east-1d"]}, **IDS).place.control_zones == ("us-east-1d", "us-east-1a")
-    assert cluster({"zones": ["us-east-1e"]}, **IDS).place.control_zones == ("us-east-1a", "us-east-1b")
+
+
+@pytest.mark.parametrize("letter", ["us-east-1a", "us-east-1d", "us-east-1e"])
+def test_one_letter_is_completed_by_zone_ids_that_support_control_planes(letter):
+    """EC2 resolves the letter for the machines. One account's us-east-1a is another's use1-az3, where EKS has no control plane."""
+    plan = cluster({"zones": [letter]}, **IDS)
+    assert plan.place.control_zones == ("use1-az1", "use1-az2")
+    assert {subnet.zone for subnet in plan.network.subnets if subnet.purpose == "nodes"} == {letter}
+    assert not warned(plan)
 
 
 def test_google_zones_are_read_from_the_catalog():
