@@ -8,7 +8,9 @@ from rackwright.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
 from rackwright.stackplan import PlacePlan, is_zone_id
-from rackwright.validation.stack import check
+from rackwright.validation.stack import StackContext, check, stack_problems
+from rackwright_pulumi.program.build import declare
+from rackwright_pulumi.testing import record
 
 from tests import plans
 
@@ -204,3 +206,45 @@ def test_a_box_in_an_existing_subnet_requires_its_zone():
         box(EXISTING, **IDS)
     assert [str(problem.at) for problem in error.value.problems if problem.code == "C-zone"] == ["infra.any_of[0].zones"]
     assert box(EXISTING | {"zones": ["us-east-1c"]}, **IDS).box.zone == "us-east-1c"
+
+
+def gke_fleet(zones: tuple[str, ...], max_replicas: int = 8):
+    """zones: of the spec; us-central1-f does not offer the machine."""
+    spec, sizing, fit = plans.fleet_case(zones=("us-central1-a", "us-central1-b", "us-central1-c"))
+    fit = replace(fit, candidate=replace(fit.candidate, max_replicas=max_replicas))
+    place = spec.infra.any_of[0].model_copy(update={"zones": zones})
+    return plans.compiled((spec.model_copy(update={"infra": spec.infra.model_copy(update={"any_of": (place,)})}), sizing, fit))
+
+
+def test_a_fleet_on_gke_uses_every_zone_of_the_spec_that_offers_its_machine():
+    plan = gke_fleet(("us-central1-b", "us-central1-a", "us-central1-f"))
+    assert plan.pool("gpu").zones == ("us-central1-b", "us-central1-a")
+    (pool,) = [n for n in record(lambda: declare(plan) and None).by_type("gcp:container/nodePool:NodePool") if "gpu" in n.name]
+    assert pool.inputs["nodeLocations"] == ["us-central1-b", "us-central1-a"]
+    assert pool.inputs["initialNodeCount"] == 1, "per zone"
+    assert {key: value for key, value in pool.inputs["autoscaling"].items() if key.startswith("total")} == {
+        "totalMinNodeCount": 1,
+        "totalMaxNodeCount": 8,
+    }
+    assert [problem for problem in check(plan) if problem.level is Level.ERROR] == []
+
+
+def test_a_fleet_on_gke_has_no_more_zones_than_machines():
+    plan = gke_fleet(("us-central1-b", "us-central1-a"), max_replicas=1)
+    assert plan.pool("gpu").nodes_max == 1
+    assert plan.pool("gpu").zones == ("us-central1-b",)
+
+
+def test_zones_that_replicas_over_machines_do_not_use_are_named():
+    wide = plans.wide_fleet_case(zones=("use1-az1", "use1-az2"))
+    place = wide[0].infra.any_of[0].model_copy(update={"zones": ("use1-az1", "use1-az2")})
+    spec = wide[0].model_copy(update={"infra": wide[0].infra.model_copy(update={"any_of": (place,)})})
+    plan = plans.compiled((spec, *wide[1:]))
+    context = StackContext(plan, Catalog.default(), fit=wide[2], spec=spec)
+    (found,) = [problem for problem in stack_problems(context) if problem.code == "V-139"]
+    assert found.reason == "Machines of a replica are in one zone, use1-az1; the fleet does not use use1-az2"
+    assert found.level is Level.WARNING
+    whole = fleet(NAMED)
+    narrow = plans.eks_fleet_case(place=plans.AWS | NAMED)
+    context = StackContext(whole, Catalog.default(), fit=narrow[2], spec=narrow[0])
+    assert not [problem for problem in stack_problems(context) if problem.code == "V-139"]
