@@ -16,6 +16,7 @@ from tests import plans
 
 IDS = {"zones": ("use1-az1", "use1-az6")}
 """Zone IDs, as in the catalog."""
+CUSTOM = {"duration": "1h", "accelerator_memory": "40 GB", "accelerators": 8}
 EXISTING = {"network": {"existing": {"vpc": "vpc-0abc", "subnets": ["subnet-0a", "subnet-0b"]}}}
 
 
@@ -248,3 +249,19 @@ def test_zones_that_replicas_over_machines_do_not_use_are_named():
     narrow = plans.eks_fleet_case(place=plans.AWS | NAMED)
     context = StackContext(whole, Catalog.default(), fit=narrow[2], spec=narrow[0])
     assert not [problem for problem in stack_problems(context) if problem.code == "V-139"]
+
+
+def test_an_existing_subnet_without_a_zone_is_named_where_the_zone_of_the_machines_is_fixed():
+    """EC2 rejects machines in another zone than their subnet."""
+
+    def found(place: dict) -> list[str]:
+        plan = cluster(place, **IDS)
+        entry = plans.spec("zones", {"name": "a", "kind": "custom", **CUSTOM}, plans.AWS | place)
+        context = StackContext(plan, Catalog.default(), fit=plans.training_case(**IDS)[2], spec=entry)
+        return [f"{p.reason}; {p.stage}; {p.blocks_update}" for p in stack_problems(context) if p.code == "V-140"]
+
+    named = {"zones": ["use1-az6"]}
+    assert found(EXISTING | named) == ["The machines are in use1-az6, and the spec has no zone of subnet-0a; build; False"]
+    assert found(EXISTING) == [], "machines are in the zone of the subnet"
+    zoned = {"network": {"existing": {"vpc": "vpc-0abc", "subnets": [{"id": "subnet-0a", "zone": "use1-az6"}]}}}
+    assert found(zoned | named) == []
