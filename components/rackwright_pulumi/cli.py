@@ -127,7 +127,7 @@ def lookup(
     account = Account.of(plan.place.region, profile)
     if quotas:
         command.write_quotas(quotas, plan, account, session.today)
-    with working("asking the account", as_json):
+    with working("reading the account", as_json):
         found = look_up(plan, account)
     if as_json:
         emit(command.as_json(found))
