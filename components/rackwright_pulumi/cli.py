@@ -1,7 +1,7 @@
 """Commands that need the resource graph. pulumi is imported when one of them runs."""
 
 import sys
-from datetime import datetime
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
     from rackwright_pulumi.resource_graph import Graph
 
+
+Layers = Annotated[
+    str, typer.Option("--layers", metavar="NAMES", help="Only these layers, as in rackwright:layers: base,cluster.", show_default="all")
+]
+Below = Annotated[
+    str, typer.Option("--below", metavar="STACK", help="The stack with the earlier layers, as in rackwright:below.", show_default="")
+]
 DEFAULT_PROJECT = "rackwright"
 """Name of the Pulumi project in URNs, as in Pulumi.yaml of this repository and of new projects."""
 
@@ -36,10 +43,12 @@ def graph(
     spec: SpecPath,
     as_json: AsJson = False,
     form: Annotated[GraphFormat, typer.Option("--format", help="A tree, Graphviz DOT or a Mermaid flowchart.")] = GraphFormat.TREE,
+    layers: Layers = "",
+    below: Below = "",
     today: Today = None,
 ) -> None:
     """Print every resource of the recorded or first choice. Needs no cloud and no Pulumi CLI."""
-    found = graph_of(Session.of(spec, as_json or form is not GraphFormat.TREE, today))
+    found = graph_of(Session.of(spec, as_json or form is not GraphFormat.TREE, today, layers, below))
     if as_json or form is not GraphFormat.TREE:
         emit(found if as_json else as_dot(found) if form is GraphFormat.DOT else as_mermaid(found))
         return
@@ -53,14 +62,19 @@ def diff(
         Path, typer.Argument(metavar="OLD", help="A spec, a graph of `rackwright graph --json`, or a state of `pulumi stack export`.")
     ],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The changed spec, graph or state.")],
+    layers: Layers = "",
+    below: Below = "",
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
     """List what an update would create, change, replace and delete. Needs no cloud and no Pulumi CLI."""
     from rackwright_pulumi.testing.diff import compare
 
-    before = _read(old, as_json, today)
-    after = _read(new, as_json, today, before.get("stack", ""), before.get("project", ""))
+    def read(path: Path, stack: str = "", project: str = "") -> dict[str, Any]:
+        return _read(path, lambda: graph_of(Session.of(path, as_json, today, layers, below), stack, project))
+
+    before = read(old)
+    after = read(new, before.get("stack", ""), before.get("project", ""))
     changes = [change.as_json() for change in compare(before, after)]
     if as_json:
         emit(changes)
@@ -73,12 +87,14 @@ def diff(
 def policy(
     spec: SpecPath,
     preview: Annotated[bool, typer.Option("--preview", help="Only the permissions for `pulumi preview` and `pulumi refresh`.")] = False,
+    layers: Layers = "",
+    below: Below = "",
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
     """Print the IAM policies that `pulumi up` needs on AWS. Each is within the size limit of a managed policy."""
     del as_json  # always JSON
-    session = Session.of(spec, True, today)
+    session = Session.of(spec, True, today, layers, below)
     place = _on_aws(session).place
     from rackwright_pulumi.testing.placeholders import WILDCARD
 
@@ -111,7 +127,7 @@ def lookup(
     account = Account.of(plan.place.region, profile)
     if quotas:
         command.write_quotas(quotas, plan, account, session.today)
-    with working("asking the account", as_json):
+    with working("reading the account", as_json):
         found = look_up(plan, account)
     if as_json:
         emit(command.as_json(found))
@@ -132,16 +148,18 @@ def doctor(
     ] = None,
     profile: Annotated[str | None, typer.Option(help="Profile of the AWS configuration.", show_default="from the environment")] = None,
     imports: Annotated[Path | None, typer.Option("--imports", help="Also write the file for `pulumi import --file`.")] = None,
+    layers: Layers = "",
+    below: Below = "",
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
     """List resources that the cloud has and the state lacks, with the command that imports each. Read only."""
-    session = Session.of(spec, as_json, today)
+    session = Session.of(spec, as_json, today, layers, below)
     plan = session.stack() if simulated else _on_aws(session)
     from rackwright_pulumi.doctor import account_inventory, command, diagnose, simulated_inventory
     from rackwright_pulumi.lookup import Account
 
-    deployed = _read(state, as_json, today)
+    deployed = _read(state, lambda: graph_of(Session.of(state, as_json, today)))
     declared = graph_of(session, deployed.get("stack", ""), deployed.get("project", ""))
     stack = dict(plan.tags).get("rackwright-stack", plan.name)
     with working("listing resources", as_json):
@@ -182,17 +200,18 @@ def recorded(session: Session, stack: str, project: str = "", placeholder: str =
     """
     stack_plan = session.stack()
     try:
-        from rackwright_pulumi.program.build import declare
+        from rackwright_pulumi.program.build import declare_stack
         from rackwright_pulumi.testing import record
-        from rackwright_pulumi.testing.placeholders import placeholder_outputs
+        from rackwright_pulumi.testing.placeholders import placeholder_outputs, upstream_outputs
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
     secrets: dict[str, Any] = dict.fromkeys(session.spec.secrets, "(secret)")
     with working("declaring resources", session.as_json):
         try:
             outputs = placeholder_outputs(stack_plan, placeholder)
+            outputs |= upstream_outputs(stack_plan, outputs)
             project = project or DEFAULT_PROJECT
-            return record(lambda: declare(stack_plan, secrets=secrets) and None, project=project, stack=stack, stack_outputs=outputs)
+            return record(lambda: declare_stack(stack_plan, secrets=secrets) and None, project=project, stack=stack, stack_outputs=outputs)
         except ModuleNotFoundError as missing:
             raise _not_installed(missing) from None
 
@@ -203,10 +222,10 @@ def _not_installed(missing: ModuleNotFoundError) -> UserError:
     return UserError([Problem("U-extra", f"this command needs {missing.name}", fix=f'pip install "rackwright[{extra}]"')])
 
 
-def _read(path: Path, as_json: bool, today: datetime | None, stack: str = "", project: str = "") -> dict[str, Any]:
-    """A graph from a file, or of a spec. stack, project: those of a spec, so that two files are compared as versions of one stack."""
+def _read(path: Path, graph_of_spec: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """A graph from a file with the suffix .json, else of a spec."""
     if path.suffix != ".json":
-        return graph_of(Session.of(path, as_json, today), stack, project)
+        return graph_of_spec()
     from rackwright_pulumi.stack_export import read_graph
 
     return read_graph(path)

@@ -21,8 +21,6 @@ ENGINE_INPUTS = frozenset({"version", "pluginDownloadURL", "__internal"})
 """Provider inputs that the engine adds."""
 CHECKED_INPUTS = frozenset({"tagsAll"})
 """Inputs that pulumi-aws adds when it checks a resource: its tags with those of the provider."""
-NOT_DECLARED = (STACK_TYPE, "rackwright:index:DeletionLock")
-"""The stack itself, and the resource that only the program of a stack adds."""
 
 
 def graph_of_export(export: StackExport) -> dict[str, Any]:
@@ -33,7 +31,7 @@ def graph_of_export(export: StackExport) -> dict[str, Any]:
     """
     resources = [each for each in export.deployment.resources if not each.delete]
     stack, project = (resources[0].urn.removeprefix("urn:pulumi:").split("::") if resources else ("", ""))[:2]
-    return {"resources": [_node(each) for each in resources if each.type not in NOT_DECLARED], "stack": stack, "project": project}
+    return {"resources": [_node(each) for each in resources if each.type != STACK_TYPE], "stack": stack, "project": project}
 
 
 def _node(resource: ExportedResource) -> dict[str, Any]:

@@ -121,3 +121,10 @@ def test_commands_run_with_closed_streams(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setattr(sys, "stderr", None)
     assert run(["catalog", "models", "mistral"]) == 0
+
+
+@pytest.mark.parametrize("command", [f"plan {SPEC} --full", f"explain {SPEC}", "catalog machines", f"compile {SPEC}"])
+def test_redirected_lines_have_no_trailing_blanks(command):
+    result = shell(f"rackwright {command}")
+    assert result.returncode == 0, result.stderr
+    assert [line for line in result.stdout.splitlines() if line != line.rstrip()] == []

@@ -8,12 +8,15 @@ from rackwright.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
 from rackwright.stackplan import PlacePlan, is_zone_id
-from rackwright.validation.stack import check
+from rackwright.validation.stack import StackContext, check, stack_problems
+from rackwright_pulumi.program.build import declare
+from rackwright_pulumi.testing import record
 
 from tests import plans
 
 IDS = {"zones": ("use1-az1", "use1-az6")}
 """Zone IDs, as in the catalog."""
+CUSTOM = {"duration": "1h", "accelerator_memory": "40 GB", "accelerators": 8}
 EXISTING = {"network": {"existing": {"vpc": "vpc-0abc", "subnets": ["subnet-0a", "subnet-0b"]}}}
 
 
@@ -38,10 +41,10 @@ def test_a_zone_id_of_the_catalog_is_used_without_warning(build):
     assert {subnet.zone for subnet in plan.network.subnets} <= {"use1-az6", *plan.place.control_zones}
 
 
-def test_ids_and_names_are_never_in_one_network():
+def test_zones_of_the_control_plane_are_ids_or_names():
     """A name and an ID can be the same zone, and EKS requires two."""
     for plan in (cluster(zones=("use1-az3",)), cluster({"zones": ["us-east-1d"]}, **IDS), cluster({"zones": ["use1-az6"]}, **IDS)):
-        zones = {subnet.zone for subnet in plan.network.subnets}
+        zones = {subnet.zone for subnet in plan.network.subnets if subnet.purpose == "control"}
         assert len({is_zone_id(zone) for zone in zones}) == 1
         assert len(set(plan.place.control_zones)) == 2
 
@@ -170,11 +173,17 @@ def test_a_listed_zone_that_offers_the_machine_is_preferred():
     assert cluster({"zones": ["us-east-1a", "us-east-1b"]}, zones=("us-east-1b",)).place.zone == "us-east-1b"
 
 
-def test_the_control_plane_is_in_zones_the_spec_allows():
-    """One account's us-east-1b is another's use1-az3, where EKS has no control plane: naming two zones settles it."""
+def test_two_letters_of_the_spec_are_the_zones_of_the_control_plane():
     assert cluster({"zones": ["us-east-1d", "us-east-1f"]}, **IDS).place.control_zones == ("us-east-1d", "us-east-1f")
-    assert cluster({"zones": ["us-east-1d"]}, **IDS).place.control_zones == ("us-east-1d", "us-east-1a")
-    assert cluster({"zones": ["us-east-1e"]}, **IDS).place.control_zones == ("us-east-1a", "us-east-1b")
+
+
+@pytest.mark.parametrize("letter", ["us-east-1a", "us-east-1d", "us-east-1e"])
+def test_one_letter_is_completed_by_zone_ids_that_support_control_planes(letter):
+    """EC2 resolves the letter for the machines. One account's us-east-1a is another's use1-az3, where EKS has no control plane."""
+    plan = cluster({"zones": [letter]}, **IDS)
+    assert plan.place.control_zones == ("use1-az1", "use1-az2")
+    assert {subnet.zone for subnet in plan.network.subnets if subnet.purpose == "nodes"} == {letter}
+    assert not warned(plan)
 
 
 def test_google_zones_are_read_from_the_catalog():
@@ -198,3 +207,61 @@ def test_a_box_in_an_existing_subnet_requires_its_zone():
         box(EXISTING, **IDS)
     assert [str(problem.at) for problem in error.value.problems if problem.code == "C-zone"] == ["infra.any_of[0].zones"]
     assert box(EXISTING | {"zones": ["us-east-1c"]}, **IDS).box.zone == "us-east-1c"
+
+
+def gke_fleet(zones: tuple[str, ...], max_replicas: int = 8):
+    """zones: of the spec; us-central1-f does not offer the machine."""
+    spec, sizing, fit = plans.fleet_case(zones=("us-central1-a", "us-central1-b", "us-central1-c"))
+    fit = replace(fit, candidate=replace(fit.candidate, max_replicas=max_replicas))
+    place = spec.infra.any_of[0].model_copy(update={"zones": zones})
+    return plans.compiled((spec.model_copy(update={"infra": spec.infra.model_copy(update={"any_of": (place,)})}), sizing, fit))
+
+
+def test_a_fleet_on_gke_uses_every_zone_of_the_spec_that_offers_its_machine():
+    plan = gke_fleet(("us-central1-b", "us-central1-a", "us-central1-f"))
+    assert plan.pool("gpu").zones == ("us-central1-b", "us-central1-a")
+    (pool,) = [n for n in record(lambda: declare(plan) and None).by_type("gcp:container/nodePool:NodePool") if "gpu" in n.name]
+    assert pool.inputs["nodeLocations"] == ["us-central1-b", "us-central1-a"]
+    assert pool.inputs["initialNodeCount"] == 1, "per zone"
+    assert {key: value for key, value in pool.inputs["autoscaling"].items() if key.startswith("total")} == {
+        "totalMinNodeCount": 1,
+        "totalMaxNodeCount": 8,
+    }
+    assert [problem for problem in check(plan) if problem.level is Level.ERROR] == []
+
+
+def test_a_fleet_on_gke_has_no_more_zones_than_machines():
+    plan = gke_fleet(("us-central1-b", "us-central1-a"), max_replicas=1)
+    assert plan.pool("gpu").nodes_max == 1
+    assert plan.pool("gpu").zones == ("us-central1-b",)
+
+
+def test_zones_that_replicas_over_machines_do_not_use_are_named():
+    wide = plans.wide_fleet_case(zones=("use1-az1", "use1-az2"))
+    place = wide[0].infra.any_of[0].model_copy(update={"zones": ("use1-az1", "use1-az2")})
+    spec = wide[0].model_copy(update={"infra": wide[0].infra.model_copy(update={"any_of": (place,)})})
+    plan = plans.compiled((spec, *wide[1:]))
+    context = StackContext(plan, Catalog.default(), fit=wide[2], spec=spec)
+    (found,) = [problem for problem in stack_problems(context) if problem.code == "V-139"]
+    assert found.reason == "Machines of a replica are in one zone, use1-az1; the fleet does not use use1-az2"
+    assert found.level is Level.WARNING
+    whole = fleet(NAMED)
+    narrow = plans.eks_fleet_case(place=plans.AWS | NAMED)
+    context = StackContext(whole, Catalog.default(), fit=narrow[2], spec=narrow[0])
+    assert not [problem for problem in stack_problems(context) if problem.code == "V-139"]
+
+
+def test_an_existing_subnet_without_a_zone_is_named_where_the_zone_of_the_machines_is_fixed():
+    """EC2 rejects machines in another zone than their subnet."""
+
+    def found(place: dict) -> list[str]:
+        plan = cluster(place, **IDS)
+        entry = plans.spec("zones", {"name": "a", "kind": "custom", **CUSTOM}, plans.AWS | place)
+        context = StackContext(plan, Catalog.default(), fit=plans.training_case(**IDS)[2], spec=entry)
+        return [f"{p.reason}; {p.stage}; {p.blocks_update}" for p in stack_problems(context) if p.code == "V-140"]
+
+    named = {"zones": ["use1-az6"]}
+    assert found(EXISTING | named) == ["The machines are in use1-az6, and the spec has no zone of subnet-0a; build; False"]
+    assert found(EXISTING) == [], "machines are in the zone of the subnet"
+    zoned = {"network": {"existing": {"vpc": "vpc-0abc", "subnets": [{"id": "subnet-0a", "zone": "use1-az6"}]}}}
+    assert found(zoned | named) == []

@@ -183,10 +183,11 @@ def test_the_file_system_does_not_wait_for_the_cluster():
 
 def test_accelerators_are_in_one_subnet_and_system_machines_in_two_zones():
     graph = standard("training")
-    zones = {node.id: node.inputs["availabilityZone"] for node in graph.by_type("aws:ec2/subnet:Subnet")}
+    subnets = ((node.id, node.inputs) for node in graph.by_type("aws:ec2/subnet:Subnet"))
+    zones = {key: inputs.get("availabilityZone") or inputs["availabilityZoneId"] for key, inputs in subnets}
     placed = {node.name.split("-")[-2]: [zones[s] for s in node.inputs["subnetIds"]] for node in graph.by_type(NODE_GROUP)}
-    assert placed == {"gpu": ["us-east-1a"], "system": ["us-east-1a", "us-east-1b"]}
-    assert sorted(zones[s] for s in graph.one(CLUSTER).inputs["vpcConfig"]["subnetIds"]) == ["us-east-1a", "us-east-1b"]
+    assert placed == {"gpu": ["us-east-1a"], "system": ["use1-az1", "use1-az2"]}
+    assert sorted(zones[s] for s in graph.one(CLUSTER).inputs["vpcConfig"]["subnetIds"]) == ["use1-az1", "use1-az2"]
 
 
 def test_interfaces_are_members_of_the_fabric_and_of_the_cluster():

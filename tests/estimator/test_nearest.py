@@ -1,6 +1,9 @@
 """The nearest measured run: itself first, what differs in words, from the rows that ship with the engine."""
 
+from dataclasses import replace
+
 import pytest
+from rackwright.catalog import Catalog
 from rackwright.estimator.config.configuration import CONFIGURATION_ADAPTER
 from rackwright.estimator.config.resolve import serving_case, training_case
 from rackwright.estimator.dataset import nearest_runs as room
@@ -51,3 +54,21 @@ def test_distance_is_symmetric_and_zero_for_equal_runs():
     likes = [run.features for run in room._comparable_runs("tokens_per_s_per_accel", ("training_throughput",))][::40]
     assert all(distance(a, a) == 0 for a in likes)
     assert all(distance(a, b) == pytest.approx(distance(b, a)) for a in likes for b in likes)
+
+
+def test_runs_are_compared_by_the_accelerators_of_the_given_catalog():
+    """A catalog in which the H100 has another name and half its peak: its runs keep their distance, and their predictions change."""
+    catalog = Catalog.default()
+    renamed = {"NVIDIA H100 80GB SXM5": "NVIDIA H100 80GB SXM9"}
+    halves = {"bf16_flops": 0.5e15, "measured_bf16_flops": 0.4e15}
+    own = replace(
+        catalog, accelerators=tuple(replace(a, name=renamed[a.name], **halves) if a.name in renamed else a for a in catalog.accelerators)
+    )
+    config = CONFIGURATION_ADAPTER.validate_python({**TRAINED, "hardware": {"accelerator": "H100-96GB-500W", "count": 8}})
+    shipped, given = (
+        {run.metric: run for run in nearest_runs(config, training_case(config, catalog=c), c)}["tokens_per_s_per_accel"]
+        for c in (catalog, own)
+    )
+    assert given.row_id == shipped.row_id
+    assert given.distance == shipped.distance
+    assert given.predicted != shipped.predicted

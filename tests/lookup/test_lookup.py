@@ -9,7 +9,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.cli.main import run
 from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.spec.quotas import read_quotas
 from rackwright_pulumi.lookup import NotAnswered, command, compare, look_up
 from rackwright_pulumi.lookup.compare import Answers, differences
@@ -147,3 +147,11 @@ def test_strict_fails_on_what_was_not_checked(monkeypatch, options, status):
     found = Answers((), ("Kubernetes 1.35",), (("quotas", "not permitted"),))
     monkeypatch.setattr("rackwright_pulumi.lookup.look_up", lambda *_: found)
     assert run(["lookup", str(SPEC), "--today", "2026-11-21", *options]) == status
+
+
+def test_a_difference_of_several_places_is_printed_once():
+    problem = Problem("K-03", "Zone use1-az6 does not offer p5.48xlarge", At() / "pools" / 0, "use use1-az1")
+    other = replace(problem, at=At() / "pools" / 1)
+    lines = command.as_lines(Answers((problem, other), ("account",), ()))
+    assert lines[0].startswith("error K-03: pools[0], pools[1]\n")
+    assert lines[-1] == "1 difference, 1 agree, 0 not checked"

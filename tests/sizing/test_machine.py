@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.catalog import Catalog
+from rackwright.compile.serving.model_server import LOAD_BYTES_PER_S
 from rackwright.report.terminal.node import requirement_lines
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.node import formulas, power
@@ -13,6 +14,7 @@ from rackwright.sizing.node.formulas import Tier
 from rackwright.sizing.node.node_requirements import node_requirements, with_node_requirements
 from rackwright.sizing.node.requirements import NodeRequirement
 from rackwright.sizing.note import Note, NoteKind
+from rackwright.sizing.offers.node_counts import target
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec import read
 from rackwright.spec.spec import Spec
@@ -219,3 +221,46 @@ def test_images_of_unknown_size_count_as_jpegs():
     found = sized(VISION.replace(", size: 138 GB", ""), AWS)
     assert found.machine
     assert found.machine.dataset_read_bytes_per_s == pytest.approx(found.chosen.speed.samples_per_s * 110e3)
+
+
+G6E = AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: g6e.xlarge}}")
+
+
+def with_baseline(gbit_per_s: float | None) -> Catalog:
+    """The catalog with another baseline of g6e.xlarge."""
+    catalog, rate = Catalog.default(), None if gbit_per_s is None else gbit_per_s * 1e9 / 8
+    changed = (replace(m, network_baseline_bytes_per_s=rate) if m.name == "g6e.xlarge" else m for m in catalog.machines)
+    return replace(catalog, machines=tuple(changed))
+
+
+def test_weights_are_loaded_at_the_baseline_of_a_machine_that_bursts():
+    """g6e.xlarge: "Up to 20 Gigabit", baseline 2.5 Gbit/s = 2.5e9 / 8 bytes/s = 0.3125 GB/s."""
+    loading = need(sized(serve(base="llama-3.1-8b"), G6E), "network")
+    assert loading.have == pytest.approx(0.3125)
+    assert note_text(loading.basis[-1]) == "baseline of g6e.xlarge, which bursts to 20 Gbit/s"
+
+
+def test_a_peak_without_a_published_baseline_leaves_the_rate_unknown():
+    found = plan(serve(base="llama-3.1-8b"), G6E)
+    machine = node_requirements(found, spec_of(serve(base="llama-3.1-8b"), G6E), with_baseline(None))
+    assert machine
+    loading = next(n for n in machine.needs if n.name == "network")
+    assert loading.have is None
+    assert note_text(loading.basis[-1]) == "g6e.xlarge has up to 20 Gbit/s; its baseline is not published"
+
+
+def test_machines_exchange_at_the_baseline():
+    """Two g6e.xlarge with one L40S each: 2.5e9 / 8 / 1 = 312.5e6 bytes/s per accelerator; g6e.48xlarge states 400 Gbit/s, no peak."""
+    catalog = Catalog.default()
+    small, large = (catalog.machine(name) for name in ("g6e.xlarge", "g6e.48xlarge"))
+    accelerator = next(a for a in catalog.accelerators if a.name == small.accelerator)
+    assert target(small, accelerator, 2, catalog).wires.scale_out_bytes_per_s == pytest.approx(312.5e6)
+    assert target(large, accelerator, 2, catalog).wires.scale_out_bytes_per_s == pytest.approx(400e9 / 8 / 8)
+
+
+def test_baselines_are_below_the_peak_and_above_the_assumed_rate_of_loading():
+    bursting = [m for m in Catalog.default().machines if m.network_is_peak]
+    known = [m for m in bursting if m.network_baseline_bytes_per_s]
+    assert {m.family for m in bursting if m not in known} == {"g4ad"}, "moto 5.2.5 has no g4ad"
+    assert all(m.network_baseline_bytes_per_s < m.network_bytes_per_s for m in known)
+    assert all(m.network_baseline_bytes_per_s > LOAD_BYTES_PER_S for m in known if m.kind != "cpu")

@@ -11,9 +11,8 @@ from pulumi_aws.ec2.launch_template import LaunchTemplate
 from pulumi_aws.ec2.subnet import Subnet
 from pulumi_aws.ec2.vpc import Vpc
 from rackwright.diagnostics.errors import UserError
-from rackwright_pulumi.cli import _read
 from rackwright_pulumi.graph_file import StackExport
-from rackwright_pulumi.stack_export import graph_of_export
+from rackwright_pulumi.stack_export import graph_of_export, read_graph
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.diff import compare
 
@@ -90,6 +89,14 @@ def test_an_unchanged_stack_has_no_changes():
     assert changed(declared()) == {}
 
 
+def test_the_deletion_lock_of_a_deployed_stack_is_compared():
+    lock = resource(f"{PREFIX}::rackwright:index:DeletionLock::net-lock", {}, {}, provider="", protect=True)
+    found = graph_of_export(StackExport.model_validate({"deployment": {"resources": [*EXPORT["deployment"]["resources"], lock]}}))
+    unlocked = {**found, "resources": [node for node in found["resources"] if node["type"] != "rackwright:index:DeletionLock"]}
+    assert [(change.operation, change.name) for change in compare(unlocked, found)] == [("create", "net-lock")]
+    assert compare(found, found) == []
+
+
 def test_a_replaced_network_replaces_what_reads_its_id():
     found = changed(declared(cidr="10.1.0.0/16"))
     assert found == {"net": ("replace", ("cidrBlock",)), "a": ("replace", ("vpcId",))}
@@ -111,7 +118,7 @@ def test_another_document_is_not_an_export(tmp_path, damage):
     path = tmp_path / "state.json"
     path.write_text(json.dumps({"deployment": damage}))
     with pytest.raises(UserError, match="not a graph"):
-        _read(path, True, None)
+        read_graph(path)
 
 
 @given(
@@ -134,4 +141,4 @@ def test_ill_typed_graphs_are_refused_with_the_field(tmp_path, field, value):
     path = tmp_path / "graph.json"
     path.write_text(json.dumps(graph))
     with pytest.raises(UserError, match=f"not a graph: resources.0.{field}"):
-        _read(path, True, None)
+        read_graph(path)

@@ -80,7 +80,7 @@ AWS_MACHINES = sourced_table(
     {
         "accelerator_memory_gib": ("accelerator_memory_bytes", maybe(size(GIB))),
         "memory_gib": ("memory_bytes", maybe(size(GIB))),
-        "network_gbps": ("network_bytes_per_s", maybe(GBPS)),
+        **{f"{rate}_gbps": (f"{rate}_bytes_per_s", maybe(GBPS)) for rate in ("network", "network_baseline")},
         "ebs_max_gbps": ("block_storage_bytes_per_s", maybe(GBPS)),
         "local_nvme_gb_each": ("nvme_bytes_each", maybe(size(GB))),
     },
@@ -129,7 +129,7 @@ SYSTEM_MACHINES = sourced_table(
         "memory_gb": ("memory_decimal_bytes", maybe(size(GB))),
         "vcpu_memory_gb_s": ("vcpu_bandwidth_bytes_per_s", maybe(GB_S)),
         "vcpu_bf16_gflops": ("vcpu_bf16_flops", maybe(times(1e9))),
-        "network_gbps": ("network_bytes_per_s", maybe(GBPS)),
+        **{f"{rate}_gbps": (f"{rate}_bytes_per_s", maybe(GBPS)) for rate in ("network", "network_baseline")},
         "ebs_max_gbps": ("block_storage_bytes_per_s", maybe(GBPS)),
     },
 )
@@ -271,6 +271,7 @@ SUPPORTED_VERSIONS = sourced_table(
     same(text, "component"),
     same(minor, "kubernetes_first"),
     same(maybe(minor), "kubernetes_last"),
+    same(maybe(count), "older_minors"),
     same(words, "first_release notes"),
 )
 

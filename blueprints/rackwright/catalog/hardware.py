@@ -113,13 +113,15 @@ class Machine:
 
     kind: gpu, tpu, neuron, cpu or other. accelerator_count: devices the node sees; accelerator_fraction: part of a whole device each of
     them is (vGPU); accelerator_memory_bytes: of one such device. network_bytes_per_s: all interfaces together, one direction, fabric
-    included; network_is_peak: the vendor says "up to". fabric_interfaces: EFA devices or fabric NICs; fabric_bytes_per_s: theirs alone.
-    network_cards, enis_per_card, ipv4_per_eni: EC2 limits; efa_cards: cards that carry EFA in the recommended layout; card0_efa: whether
-    card 0 does; ip_cards: those that get a further address for most IP bandwidth, empty where that is not published; gpudirect: False where
-    the fabric cannot reach device memory. extra_networks: GCP node networks besides the primary one. local_nvme_bytes: 0 is none, None not
-    published; local_nvme_choices: numbers of 375 GiB disks that may be added (GCP). scale_up_domain: accelerators one of these reaches over
-    its scale-up link, other nodes included. orderable: False when no API name is known or it is sold only inside a bigger unit, which then
-    names it in `unit_machine` and holds `unit_nodes` of them. cpu_arch "" is not published.
+    included; network_is_peak: the vendor says "up to", and network_baseline_bytes_per_s is the rate without a burst, None where not
+    published (NetworkCards[].BaselineBandwidthInGbps of EC2 DescribeInstanceTypes). fabric_interfaces: EFA devices or fabric NICs;
+    fabric_bytes_per_s: theirs alone. network_cards, enis_per_card, ipv4_per_eni: EC2 limits; efa_cards: cards that carry EFA in the
+    recommended layout; card0_efa: whether card 0 does; ip_cards: those that get a further address for most IP bandwidth, empty where
+    that is not published; gpudirect: False where the fabric cannot reach device memory. extra_networks: GCP node networks besides the
+    primary one. local_nvme_bytes: 0 is none, None not published; local_nvme_choices: numbers of 375 GiB disks that may be added (GCP).
+    scale_up_domain: accelerators one of these reaches over its scale-up link, other nodes included. orderable: False when no API name
+    is known or it is sold only inside a bigger unit, which then names it in `unit_machine` and holds `unit_nodes` of them. cpu_arch ""
+    is not published.
     node_images: EKS images that have its drivers; no_box_image: why no pinned image starts it as a box, empty where one does;
     in_ultraserver: it is an UltraServer or a part of one; network_layers: layers of the network in which EC2 reports its place, None where
     it reports none (docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-topology-prerequisites.html); lustre_interfaces: EFA
@@ -143,6 +145,7 @@ class Machine:
     as_of: str
     accelerator_fraction: float = 1.0
     network_is_peak: bool = False
+    network_baseline_bytes_per_s: float | None = None
     fabric: Fabric = Fabric.NONE
     fabric_interfaces: int | None = 0
     fabric_bytes_per_s: float | None = None
@@ -184,6 +187,14 @@ class Machine:
     vcpu_bf16_flops: float | None = None
     conflict: str = ""
     notes: str = ""
+
+    @property
+    def sustained_network_bytes_per_s(self) -> float | None:
+        """Rate of all interfaces that a long transfer keeps: the baseline where `network_bytes_per_s` is a peak. None where not published.
+
+        A burst lasts 5 to 60 minutes (docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-network-bandwidth.html).
+        """
+        return self.network_baseline_bytes_per_s if self.network_is_peak else self.network_bytes_per_s
 
 
 @dataclass(frozen=True, slots=True)

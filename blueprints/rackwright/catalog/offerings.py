@@ -163,12 +163,16 @@ class StorageLimit:
 
 @dataclass(frozen=True, slots=True)
 class SupportedVersion:
-    """Minors of Kubernetes 1 that a component supports, and its first release that does. kubernetes_last None: no end is published."""
+    """Minors of Kubernetes 1 that a component supports, and its first release that does. kubernetes_last None: no end is published.
+
+    older_minors: how many minors it may be older than the control plane; None where that is not limited or not published.
+    """
 
     component: str
     kubernetes_first: int
     kubernetes_last: int | None
     first_release: str
+    older_minors: int | None
     notes: str
     source: str
     as_of: str

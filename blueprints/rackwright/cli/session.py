@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from rackwright.cli.terminal import NOT_FEASIBLE, emit, tell, working
-from rackwright.diagnostics.problem import Level, Stage
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Level, Problem, Stage
+from rackwright.stackplan.plan import layers_of
 from rackwright.workflow.clock import clock
 from rackwright.workflow.pipeline import Decided, Pipeline
 
@@ -28,8 +30,14 @@ class Session:
     as_json: bool = False
 
     @staticmethod
-    def of(path: Path, as_json: bool, today: datetime | None) -> "Session":
-        return Session(Pipeline(path, *clock(today.date() if today else None)), as_json)
+    def of(path: Path, as_json: bool, today: datetime | None, layers: str = "", upstream_stack: str = "") -> "Session":
+        """layers: names separated by commas, "" for all; upstream_stack: as of Pipeline. Raises UserError for unknown layers."""
+        pipeline = Pipeline(path, *clock(today.date() if today else None))
+        try:
+            pipeline.layers, pipeline.upstream_stack = layers_of(layers), upstream_stack
+        except ValueError as error:
+            raise UserError([Problem("U-usage", f"--layers has {error}")]) from None
+        return Session(pipeline, as_json)
 
     @property
     def path(self) -> Path:
@@ -56,7 +64,10 @@ class Session:
     def plan(self) -> "SizingPlan":
         assert self.spec
         with working("sizing", self.as_json):
-            return self.pipeline.plan
+            plan = self.pipeline.plan
+        if not self.as_json:
+            tell(self.pipeline.pin_problems, str(self.path))
+        return plan
 
     @cached_property
     def preview(self) -> "StackPreview":
@@ -90,7 +101,7 @@ class Session:
         if self.as_json:
             from rackwright.report.plan_json import plan_json
 
-            emit(plan_json(self.plan, self.preview, self.reading.warnings))
+            emit(plan_json(self.plan, self.preview, (*self.reading.warnings, *self.pipeline.pin_problems)))
         else:
             from rackwright.report.terminal.console import console
             from rackwright.report.terminal.plan import show_plan

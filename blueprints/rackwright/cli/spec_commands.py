@@ -30,10 +30,11 @@ def validate(spec: SpecPath, as_json: AsJson = False) -> None:
     """Check a spec. Reports every problem with its line and fix."""
     session = Session.of(spec, as_json, None)
     found = session.pipeline.reading
+    warnings = (*found.warnings, *session.pipeline.pin_problems)
     if as_json:
-        emit(failure(found.problems, str(spec)) | {"ok": True, "notes": list(found.notes)})
+        emit(failure(warnings, str(spec)) | {"ok": True, "notes": list(found.notes)})
     else:
-        tell(found.warnings, str(spec))
+        tell(warnings, str(spec))
         for note in found.notes:
             emit(f"{spec}: {note}")
         emit(f"{spec}: no errors")

@@ -29,6 +29,7 @@ CODES = {
     "D-moved": "the edited spec would replace every resource of the stack",
     "D-no-fit": "no machine meets every goal",
     "D-other": "the decision was recorded for another stack name",
+    "D-pin": "a pinned machine that fails a constraint, so that no candidate uses it",
     "D-rank": "the plan has no such rank",
     "D-stack-name": "a Pulumi stack whose name is not the name of its spec",
     "D-stale": "the recorded machines no longer satisfy the spec",

@@ -58,6 +58,8 @@ class NoteKind(StrEnum):
     LUSTRE_CLIENTS_LIMIT = "lustre-clients-limit"
     LUSTRE_SERVERS_LIMIT = "lustre-servers-limit"
     LUSTRE_TIER_LIMIT = "lustre-tier-limit"
+    NETWORK_BASELINE = "network-baseline"
+    NETWORK_BASELINE_UNKNOWN = "network-baseline-unknown"
     PROCESSES = "processes"
     SHARED_FILE_SYSTEM = "shared-file-system"
     STAGES_NOT_INCLUDED = "stages-not-included"

@@ -1,5 +1,6 @@
 """The StackPlan, its layers and version pins."""
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -16,6 +17,14 @@ STACK_PLAN_VERSION = "stack/1"
 LAYERS = ("base", "cluster", "operators", "workloads")
 """base: network, key, buckets, file system. cluster: control plane, add-ons, pools, alarms, identities of pods. operators: Helm releases
 and their namespaces. workloads: team namespaces and manifests. A box has base (with its alarms) and workloads."""
+
+
+def layers_of(text: str) -> tuple[str, ...]:
+    """Layers in build order, from names separated by commas or from the JSON text of a list. Raises ValueError with unknown names."""
+    named = {name for name in re.split(r'[\s,\[\]"]+', text) if name}
+    if unknown := named - set(LAYERS):
+        raise ValueError(f"unknown layers: {', '.join(sorted(unknown))}. Use {', '.join(LAYERS)}")
+    return tuple(layer for layer in LAYERS if layer in named)
 
 
 def upstream_layers(plan: "StackPlan") -> tuple[str, ...]:

@@ -70,6 +70,8 @@ TEXTS = {
         "{gb_per_s:,.1f} GB/s, limited by {over} between its servers and clients ({servers} x {clients} x {gbit_per_s:,.4g} Gbit/s)"
     ),
     NoteKind.LUSTRE_TIER_LIMIT: "{gb_per_s:,.1f} GB/s, limited by its throughput tier",
+    NoteKind.NETWORK_BASELINE: "baseline of {machine}, which bursts to {peak_gbit_per_s:g} Gbit/s",
+    NoteKind.NETWORK_BASELINE_UNKNOWN: "{machine} has up to {peak_gbit_per_s:g} Gbit/s; its baseline is not published",
     NoteKind.PROCESSES: "processes",
     NoteKind.SHARED_FILE_SYSTEM: "for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB",
     NoteKind.STAGES_NOT_INCLUDED: "without the traffic between stages of one copy",

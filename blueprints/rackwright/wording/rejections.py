@@ -160,6 +160,15 @@ def rejection_text(rejection: Rejection) -> str:
     return f"{rejection.limit}: {numbers}" + (f" ({words})" if words else "")
 
 
+def distance_from_limit(rejection: Rejection) -> str:
+    """`off by 150.4 GiB per accelerator, 5.1 times the limit`; empty where the constraint is not a number."""
+    if rejection.need is None or not rejection.have:
+        return ""
+    digits = 2 if rejection.distance < 1.95 else 1
+    gap = f"{abs(rejection.need - rejection.have):,.1f}".removesuffix(".0")
+    return f"off by {gap} {rejection.unit}, {rejection.distance:,.{digits}f} times the limit"
+
+
 def joined_remedies(rejections: Iterable[Rejection]) -> str:
     """The remedy of each rejection, once; empty where none has one."""
     return "; ".join(dict.fromkeys(filter(None, map(remedy, rejections))))

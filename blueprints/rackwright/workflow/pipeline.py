@@ -101,6 +101,14 @@ class Pipeline:
         with self._located():
             return with_text(size(self.spec, self.catalog, today=self.today, assumptions=self.assumptions, rerank=rerank))
 
+    @cached_property
+    def pin_problems(self) -> tuple[Problem, ...]:
+        """Warnings about pinned machines that no fit uses, located in the spec."""
+        from rackwright.workflow.infeasible import pin_problems
+
+        is_pinned = any(place.pin for place in self.spec.infra.places)
+        return pin_problems(self.spec, self.plan, self.content) if is_pinned else ()
+
     def _compiled(self, plan: "SizingPlan", fit: "Fit", file_system: "LustreSize | None" = None) -> "StackPlan":
         """The stack of a fit, compiled once. Raises UserError when this release cannot build it."""
         from rackwright.compile.compile import compile_plan
@@ -150,18 +158,25 @@ class Pipeline:
         from rackwright.workflow.stack_preview import StackPreview
 
         fit = fit or self.plan.chosen
-        empty = StackPreview(
-            plan=self.plan,
-            recorded=running_stack.recorded_instead(self._readable_record, fit, self.path),
-            refusals=self.buildability.reasons(self.plan),
-        )
+        refused = self.record_refusal
+        recorded = "" if refused else running_stack.recorded_instead(self._readable_record, fit, self.path)
+        empty = StackPreview(plan=self.plan, recorded=recorded, refusals=self.buildability.reasons(self.plan), problems=refused)
         if fit is None:
             return empty
         try:
-            stack = self._compiled(self.plan, fit)
+            found = self._outcome(self._compiled(self.plan, fit), fit)
         except UserError as error:
-            return replace(empty, problems=error.problems)
-        return replace(self._outcome(stack, fit), plan=self.plan, recorded=empty.recorded, refusals=empty.refusals)
+            return replace(empty, problems=(*error.problems, *refused))
+        return replace(found, plan=empty.plan, recorded=recorded, refusals=empty.refusals, problems=(*found.problems, *refused))
+
+    @cached_property
+    def record_refusal(self) -> tuple[Problem, ...]:
+        """Why an update refuses the recorded decision: warnings, and open items of a file that was edited by hand."""
+        try:
+            found = self._recorded_stack()[2] if self.recorded else ()
+        except UserError as error:
+            return tuple(replace(problem, level=Level.WARNING) for problem in error.problems if problem.level is Level.ERROR)
+        return tuple(problem for problem in found if problem.stage is Stage.BUILD)
 
     def update_preview(self) -> "StackPreview":
         """What an update builds, with every problem of the file, the decision and the stack. Raises UserError for an invalid file."""
@@ -187,16 +202,16 @@ class Pipeline:
         from rackwright.workflow.decision import with_open_items
 
         if not self.plan.fits:
-            from rackwright.wording.rejections import rejection_text
+            from rackwright.workflow.infeasible import no_fit
 
-            nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in self.plan.rejected[:3])
-            reason = f"no machine meets every goal. Nearest: {nearest}"
-            raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {self.path.name}`")], str(self.path))
-        decision, stack = self._choice(
-            (running_stack.recorded_rank(self._readable_record, self.plan, self.spec) or 1) if rank is None else rank, upgrade
-        )
+            raise UserError([no_fit(self.plan, self.path), *self.pin_problems], str(self.path))
+        if rank is None:
+            rank = running_stack.recorded_rank(self._readable_record, self.plan, self.spec) or 1
+            rank = 1 if self.buildability.reasons(self.plan)[rank - 1] else rank
+        decision, stack = self._choice(rank, upgrade)
         made = self._decided(decision, stack, recorded=False)
-        return replace(made, decision=with_open_items(decision, made.before_you_build))
+        edits = running_stack.replaced_place(self._readable_record, decision)
+        return replace(made, decision=with_open_items(decision, made.before_you_build), edits=edits)
 
     def decision_of(self, rank: int) -> "Decision":
         """The decision for a rank, without checks. Raises UserError when no fit has the rank, or this release cannot build it."""
@@ -258,28 +273,11 @@ class Pipeline:
         return Decided(self.spec, decision, outcome.stack, outcome.bill, recorded, problems)
 
     def _outcome(self, stack: "StackPlan", fit: "Fit") -> "StackPreview":
-        """A compiled stack with its bill, quotas and every problem: the same for every command."""
         from rackwright.compile.compile_context import moment
-        from rackwright.cost import bill
-        from rackwright.spec.quotas import known_quotas
-        from rackwright.validation.spec_paths import in_spec
-        from rackwright.validation.stack import StackContext, quota_needs, refuse_broken_invariants, stack_problems
-        from rackwright.workflow.stack_preview import StackPreview
+        from rackwright.workflow.checked_stack import checked
 
-        stack, place = self._layered(stack), fit.candidate.place
-        costs, granted = bill(stack, fit, self.spec, self.catalog), known_quotas(self.spec, place, fit.candidate.region)
         now = moment(self.today, self.now)
-        context = StackContext(stack, self.catalog, costs, fit, self.spec, granted, now, self.is_configured)
-        found = stack_problems(context, [entry.rule for entry in self.spec.acknowledge])
-        refuse_broken_invariants(found)
-        open_in_spec = (problem for problem in self.reading.warnings if problem.stage is Stage.BUILD and _concerns(problem, place))
-        return StackPreview(
-            stack,
-            costs,
-            quota_needs(stack, self.catalog),
-            in_spec((*found, *open_in_spec), self.spec, place, stack, self.content),
-            known_quotas={row.code: row for row in self.catalog.quotas if row.code},
-        )
+        return checked(self._layered(stack), fit, self.spec, self.catalog, now, self.reading, self.content, self.is_configured)
 
     @contextmanager
     def _located(self, place: int = 0) -> Generator[None]:
@@ -296,8 +294,3 @@ class Pipeline:
         if not self.layers and not self.upstream_stack:
             return stack
         return replace(stack, layers=self.layers or stack.layers, below=self.upstream_stack)
-
-
-def _concerns(problem: Problem, place: int) -> bool:
-    """Whether a problem of the spec is about the entry of infra that was chosen, or about no entry."""
-    return problem.at.steps[:1] != ("infra",) or problem.at.steps[2:3] in ((), (place,))

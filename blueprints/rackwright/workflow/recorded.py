@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from rackwright.workflow.decision import Decision
 
 
+FIXED = ("account", "region", "zone")
+"""Parts of a place that cannot change without replacing machines and data. Setting a part that was empty changes nothing."""
+
+
 def recorded_instead(record: "Decision | None", fit: "Fit | None", path: Path) -> str:
-    """A sentence that names the recorded machines where the fit has others, else "". path: of the spec."""
+    """A sentence that names the recorded machines, which an update builds, where the fit has others; else "". path: of the spec."""
     from rackwright.sizing.selection.ranking import identity
     from rackwright.workflow.decision import decision_path
 
@@ -24,8 +28,23 @@ def recorded_instead(record: "Decision | None", fit: "Fit | None", path: Path) -
         return ""
     machines = record.fit.candidate.label
     if fit is None:
-        return f"{decision_path(path).name} records {machines}, and no candidate meets the goals: `pulumi up` stops unless they still do"
+        return f"{decision_path(path).name} records {machines}: `pulumi up` builds that; no candidate of today meets the goals"
     return f"{decision_path(path).name} records {machines}: `pulumi up` builds that, until `rackwright choose` records another"
+
+
+def moved(was: "PlacePlan | None", now: "PlacePlan") -> str:
+    """`Moving from zone use1-az1 to zone use1-az2 replaces every resource of the stack`; "" where the place stays."""
+    parts = [part for part in FIXED if was and getattr(was, part) and getattr(was, part) != getattr(now, part)]
+    old, new = (", ".join(f"{part} {getattr(place, part)}" for part in parts) for place in (was, now))
+    return f"Moving from {old} to {new} replaces every resource of the stack" if parts else ""
+
+
+def replaced_place(record: "Decision | None", decision: "Decision") -> tuple[Problem, ...]:
+    """A warning about a new decision that moves the recorded stack."""
+    if record is None or record.spec != decision.spec or not (decision.place and (reason := moved(record.place, decision.place))):
+        return ()
+    fix = "copy what is needed from its disks and file systems first, or restore the decision file from version control"
+    return (Problem("D-moved", reason, level=Level.WARNING, fix=fix),)
 
 
 def recorded_place(record: "Decision | None", spec: "Spec") -> "PlacePlan | None":

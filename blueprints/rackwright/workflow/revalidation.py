@@ -17,11 +17,12 @@ from rackwright.sizing.calibrated import calibration_digest
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.selection.revalidation import resize
+from rackwright.sizing.size import size
 from rackwright.spec import Spec
+from rackwright.wording.rejections import rejection_text, remedy
 from rackwright.workflow.decision import FIRST_VERSION, Decision, compiled, leaves, record, recorded_file_system, renewal, spec_digests
+from rackwright.workflow.recorded import moved
 
-FIXED = ("account", "region", "zone")
-"""Parts of a place that cannot change without replacing machines and data. Setting a part that was empty changes nothing."""
 SENTENCES = {"binding", "digest", "plan_digest", "reason", "remedy", "scaling", "version", "warnings", "why", "words"}
 """Keys of a decision file that nothing is built from: sentences, digests and the version of the format."""
 
@@ -44,12 +45,9 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
     fix = f"{renewal(path)}, or revert the edit"
     again = resize(spec, catalog, decision.fit.candidate, today=today)
     if not isinstance(again, SizingPlan):
-        return decision, _stale(decision, again, fix)
+        return decision, _stale(decision, again, fix, spec, catalog, today)
     new = replace(decision, plan=_merged(decision.plan, again), file_system=recorded_file_system(decision, spec, catalog))
-    was, now = decision.place, compiled(new, spec, today, catalog=catalog).place
-    if moved := [part for part in FIXED if was and getattr(was, part) and getattr(was, part) != getattr(now, part)]:
-        old_place, new_place = (", ".join(f"{part} {getattr(place, part)}" for part in moved) for place in (was, now))
-        reason = f"Moving from {old_place} to {new_place} replaces every resource of the stack"
+    if reason := moved(decision.place, compiled(new, spec, today, catalog=catalog).place):
         return decision, [Problem("D-moved", reason, fix=fix)]
     expiry = f"; the stack still expires on {decision.expires_on}" if decision.expires_on else ""
     changed = "spec" if decision.calibration == calibration_digest(spec) else "calibration"
@@ -57,11 +55,16 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
     return new, [Problem("D-edited", reason, level=Level.WARNING, fix=renewal(path)), *ended]
 
 
-def _stale(decision: Decision, rejections: tuple[Rejection, ...], fix: str) -> list[Problem]:
-    from rackwright.wording.rejections import rejection_text
-
+def _stale(decision: Decision, rejections: tuple[Rejection, ...], fix: str, spec: Spec, catalog: Catalog, today: date) -> list[Problem]:
+    """Errors about the recorded machines. fix: what to do where other machines meet the spec, else each rejection has its own remedy."""
     old = f"{decision.fit.candidate.label}, chosen on {decision.chosen_on}, no longer satisfies the spec"
-    return [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in rejections]
+    if size(spec, catalog, today=today).fits:
+        return [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in rejections]
+    reason = f"{old}, and no other machines do"
+    return [
+        Problem("D-stale", f"{reason}: {rejection_text(why)}", fix=", or ".join(filter(None, (remedy(why), "revert the edit"))))
+        for why in rejections
+    ]
 
 
 def _chosen_again(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: date) -> tuple[Decision, list[Problem]]:
@@ -69,7 +72,7 @@ def _chosen_again(decision: Decision, spec: Spec, catalog: Catalog, path: Path, 
     plan = resize(spec, catalog, decision.fit.candidate, today=today, at_recorded_price=False)
     fix = f"{renewal(path)}, or restore the file"
     if not isinstance(plan, SizingPlan):
-        return decision, _stale(decision, plan, fix)
+        return decision, _stale(decision, plan, fix, spec, catalog, today)
     new = record(spec, plan, 1, compile_plan(spec, plan, plan.fits[0], today=today, catalog=catalog), today)
     reason = f"{path.name} is not as `rackwright choose` wrote it: its digest is missing or differs"
     found = [Problem("D-by-hand", reason, fix=fix, stage=Stage.BUILD)]

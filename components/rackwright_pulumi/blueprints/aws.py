@@ -167,7 +167,7 @@ class AwsStack:
             args |= {"cluster_name": cluster.cluster_name, "cluster_arn": cluster.cluster_arn}
         return AwsIdentity(child(self.name, "identity", plan.key), args, self.child_opts)
 
-    def guard(self, groups: Mapping[str, Input[str]] = MappingProxyType({})) -> AwsGuard | None:
+    def cost_alerts(self, groups: Mapping[str, Input[str]] = MappingProxyType({})) -> AwsGuard | None:
         """The plan's cost alerts. groups: Auto Scaling group by pool, for idle alarms."""
         if self.plan.guard is None:
             return None

@@ -48,7 +48,7 @@ class Box(pulumi.ComponentResource):
         storage = stack.storage()
         box = _machine(stack, storage, args) if stack.builds("workloads") else None
         if stack.builds("base"):
-            stack.guard()
+            stack.cost_alerts()
         self.instance_id, self.connect_command = (box.instance_id, box.connect_command) if box else (None, None)
         self.bucket_names, self._parts = storage.bucket_names, stack.parts(storage)
         self.register_outputs(self.stack_outputs())

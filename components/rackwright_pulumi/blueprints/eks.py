@@ -94,7 +94,7 @@ def _machines(
     system = [pools[pool.name].node_group for pool in managed if pool.role == "system"]
     late = _addons(stack, cluster, "late", [addon for addon in plan.addons if addon.needs_nodes], system)
     roles = {each.key: stack.identity(each, storage, cluster).role_arn for each in plan.identities}
-    stack.guard({pool.name: pools[pool.name].scaling_group_name for pool in managed if pool.role == "accelerator"})
+    stack.cost_alerts({pool.name: pools[pool.name].scaling_group_name for pool in managed if pool.role == "accelerator"})
     return pools, [*(late.addons or system), *_autoscaler(stack, cluster, pools), *_pod_logs(stack, cluster)], roles
 
 

@@ -14,14 +14,18 @@ from rackwright_pulumi.lookup.compare import SERVICES, Answers
 
 
 def as_lines(found: Answers) -> list[str]:
-    """Terminal output: differences first, then checks that were not possible with the reason, then confirmed checks."""
-    lines = [f"{p.level} {p.code}: {p.at}\n    {p.reason}\n    fix: {p.fix}" for p in found.problems]
+    """Terminal output: differences first, each text once with every place, then checks that were not possible with the reason, then
+    confirmed checks."""
+    places: dict[tuple[str, str, str, str], list[str]] = {}
+    for p in found.problems:
+        places.setdefault((str(p.level), p.code, p.reason, p.fix), []).append(str(p.at))
+    lines = [f"{level} {code}: {', '.join(at)}\n    {reason}\n    fix: {fix}" for (level, code, reason, fix), at in places.items()]
     by_reason: dict[str, list[str]] = {}
     for name, reason in found.unasked:
         by_reason.setdefault(reason, []).append(name)
     lines += [f"not checked: {', '.join(names)}\n    {reason}" for reason, names in by_reason.items()]
     lines += [f"agrees: {', '.join(found.agreed)}"] if found.agreed else []
-    return [*lines, f"{len(found.problems)} differences, {len(found.agreed)} agree, {len(found.unasked)} not checked"]
+    return [*lines, f"{len(places)} difference{'s' * (len(places) != 1)}, {len(found.agreed)} agree, {len(found.unasked)} not checked"]
 
 
 def as_json(found: Answers) -> dict[str, object]:

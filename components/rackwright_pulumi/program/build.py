@@ -41,12 +41,11 @@ def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
         for name, entry in needed.items()
     }
     try:
-        blueprint = declare(decided.plan, teardown=settings.teardown, secrets=secrets)
+        blueprint = declare_stack(decided.plan, teardown=settings.teardown, secrets=secrets)
     except UserError as error:
         from rackwright_pulumi.program.settings import run_error  # imports sizing, which `declare` does not need
 
         raise run_error(error) from None
-    DeletionLock(decided.plan.name, blueprint, locked=decided.plan.protected and not settings.teardown)
     candidate, bill = decided.decision.fit.candidate, decided.bill
     return blueprint.stack_outputs() | {
         "plan": {"chosen": candidate.label, "parallelism": str(candidate.parallelism), "recorded": decided.recorded},
@@ -54,6 +53,13 @@ def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
         "cost": {"hourlyUsd": bill.hourly_usd, "totalUsd": bill.total_usd, "notPublished": list(bill.unknown)},
         "expiresOn": decided.plan.expires_on or None,
     }
+
+
+def declare_stack(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulumi.Input[str]] | None = None) -> Any:
+    """The blueprint component of a plan, and the lock that a destroy deletes first. Raises like `declare`."""
+    blueprint = declare(plan, teardown=teardown, secrets=secrets)
+    DeletionLock(plan.name, blueprint, locked=plan.protected and not teardown)
+    return blueprint
 
 
 def declare(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulumi.Input[str]] | None = None) -> Any:

@@ -1,6 +1,5 @@
 """Settings and decision of the Pulumi program, read before any resource is declared."""
 
-import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -10,7 +9,7 @@ from pulumi.runtime.config import get_config
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.diagnostics.render import rendered
-from rackwright.stackplan import LAYERS
+from rackwright.stackplan.plan import layers_of
 from rackwright.units import YEARS
 from rackwright.workflow.clock import clock
 from rackwright.workflow.decision import decision_path, renewal
@@ -69,12 +68,10 @@ def _day(text: str | None) -> date | None:
 
 
 def _layers(text: str | None) -> tuple[str, ...]:
-    """Layers in build order, from names separated by commas or from the JSON text of a list in the stack file."""
-    named = {name for name in re.split(r'[\s,\[\]"]+', text or "") if name}
-    unknown = named - set(LAYERS)
-    if unknown:
-        raise pulumi.RunError(f"rackwright:layers has unknown layers: {', '.join(sorted(unknown))}. Use {', '.join(LAYERS)}")
-    return tuple(layer for layer in LAYERS if layer in named)
+    try:
+        return layers_of(text or "")
+    except ValueError as error:
+        raise pulumi.RunError(f"rackwright:layers has {error}") from None
 
 
 def decide(settings: Settings) -> Decided:

@@ -13,12 +13,18 @@ from rackwright_pulumi.simulator.schema.difference import Differences, differenc
 from rackwright_pulumi.simulator.schema.provider_difference import location_changes, provider_differences
 from rackwright_pulumi.testing.planned_state import PROVIDER, Node, Planned, Resources, in_order, planned_inputs
 
+ROLLING = {"aws:eks/nodeGroup:NodeGroup": ("launchTemplate", "version", "releaseVersion")}
+"""Inputs whose update replaces every machine of a managed pool, some at a time.
+Source: docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html."""
 ORDER = ("replace", "delete", "create", "update")
 
 
 @dataclass(frozen=True)
 class GraphChange:
-    """operation: create | update | replace | delete; because: paths that differ; for a replacement, those that force it."""
+    """operation: create | update | replace | delete; because: paths that differ; for a replacement, those that force it.
+
+    rolls: the update replaces the machines of a pool, some at a time.
+    """
 
     operation: str
     type: str
@@ -26,6 +32,7 @@ class GraphChange:
     urn: str
     because: tuple[str, ...] = ()
     protected: bool = False
+    rolls: bool = False
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self) | {"because": list(self.because)}
@@ -119,4 +126,5 @@ def _is_below(path: str, patterns: Sequence[str]) -> bool:
 
 
 def _change(operation: str, node: Node, because: tuple[str, ...] = ()) -> GraphChange:
-    return GraphChange(operation, node["type"], node["name"], node["urn"], because, node["protect"])
+    rolls = operation == "update" and any(_is_below(path, ROLLING.get(node["type"], ())) for path in because)
+    return GraphChange(operation, node["type"], node["name"], node["urn"], because, node["protect"], rolls)

@@ -1,13 +1,15 @@
 """Placeholder outputs of the stacks that a plan reads, for recordings without a state backend."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from rackwright.stackplan import KeyPlan, PlacePlan, StackPlan
+import pulumi
+from rackwright.stackplan import KeyPlan, PlacePlan, StackPlan, upstream_layers
 from rackwright.stackplan.refs import BlueprintKind, FromStack
 
 from rackwright_pulumi.simulator.computed.arns import partition
+from rackwright_pulumi.testing.record import record
 
 WILDCARD = "*"
 
@@ -27,6 +29,17 @@ def placeholder_outputs(plan: StackPlan, name: str = "") -> dict[str, dict[str, 
             outputs = outputs[parent]
         outputs.setdefault(last, _placeholder(plan, owner, field, name or f"<{reference}>"))
     return stacks
+
+
+def upstream_outputs(plan: StackPlan, outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Outputs of the stack in `plan.below`, recorded from the lower layers of the same plan. outputs: of the other stacks that it reads."""
+    from rackwright_pulumi.program.build import declare
+
+    def lower() -> None:
+        for name, value in declare(replace(plan, layers=upstream_layers(plan), below="")).stack_outputs().items():
+            pulumi.export(name, value)
+
+    return {plan.below: record(lower, stack_outputs=outputs).outputs} if plan.below else {}
 
 
 def _references(owner: Any) -> Iterator[tuple[Any, str, FromStack]]:

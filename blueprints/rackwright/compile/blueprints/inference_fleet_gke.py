@@ -30,11 +30,12 @@ from rackwright.stackplan.labels import SERVER_PORT
 
 
 def gke_fleet_plan(context: CompileContext) -> StackPlan:
-    place = place_plan(context)
+    place = place_plan(context, spreads=True)  # a replica fits one machine: C-wide-replica
     buckets = bucket_plans(context)
     pool = accelerator_pool(context, place, "gpu", node_bounds(context))
     disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
-    pool = replace(pool, disk=disk, fabric="none", adjacent=False)
+    zones = (place.zone, *place.further_zones)[: max(pool.nodes_max, 1)]  # GKE starts one node per zone
+    pool = replace(pool, disk=disk, fabric="none", adjacent=False, zones=zones)
     server = _server(context, buckets, pool)
     pools = (system_pool(context, place), pool)
     storage = storage_classes(context.spec.name, pools)

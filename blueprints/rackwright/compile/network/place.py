@@ -68,22 +68,25 @@ def _recorded(context: CompileContext) -> PlacePlan | None:
     return was if was.zone in offered or not offered or context.place.network.existing else None
 
 
-def _region_zones(context: CompileContext, like: str = "") -> tuple[str, ...]:
-    """Zones of the region that support a control plane: IDs where the catalog has them and `like`, if any, is one; else names."""
+def _region_zones(context: CompileContext) -> tuple[str, ...]:
+    """Zones of the region that support a control plane: IDs where the catalog has them, else names."""
     cloud, region = profile(context.candidate.cloud), context.candidate.region
-    ids = tuple(row.zone for row in context.catalog.zones_by_region.get(region, ()) if row.control_plane)
-    return ids if ids and (not like or cloud.is_zone_id(like)) else cloud.zones(region)
+    return tuple(row.zone for row in context.catalog.zones_by_region.get(region, ()) if row.control_plane) or cloud.zones(region)
 
 
 def _control(context: CompileContext, zone: str) -> tuple[str, ...]:
     """Zones of existing subnets for the control plane, starting with the accelerators' zone; else the recorded zones, because EKS cannot
-    change them; else zones of the region."""
-    held, recorded = zones_of(context.place.network, *CONTROL_PURPOSES), _recorded(context)
+    change them; else zones of the spec, if it has enough; else zones of the region.
+
+    Which zone a letter names is known at deployment only, so one letter is not completed with another: EKS refuses some zones.
+    """
+    held, recorded, cloud = zones_of(context.place.network, *CONTROL_PURPOSES), _recorded(context), profile(context.candidate.cloud)
     if not held and recorded and recorded.zone == zone and recorded.control_zones:
         return recorded.control_zones
-    zones = _region_zones(context, like=zone)
-    ranked = dict.fromkeys([*(z for z in (zone, *context.place.zones) if z in zones), *zones])
-    return tuple(sorted(held, key=lambda z: z != zone)) or tuple(ranked)[: profile(context.candidate.cloud).control_zones]
+    named, zones = dict.fromkeys((zone, *_named(context))), _region_zones(context)
+    letters = [z for z in named if z in cloud.zones(context.candidate.region)]
+    ranked = letters if len(letters) >= cloud.control_zones else dict.fromkeys([*(z for z in named if z in zones), *zones])
+    return tuple(sorted(held, key=lambda z: z != zone)) or tuple(ranked)[: cloud.control_zones]
 
 
 def _further(context: CompileContext, zone: str) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def nic_layout(machine: Machine, variant: str = FEWEST_ADDRESSES, catalog: Catal
 
 
 def fabric_expectation(machine: Machine) -> FabricExpectation:
-    rate = machine.fabric_bytes_per_s or machine.network_bytes_per_s
+    rate = machine.fabric_bytes_per_s or machine.sustained_network_bytes_per_s
     fast = [floor for fabric, low, floor in BUSBW_FLOORS if machine.kind == "gpu" and fabric == machine.fabric and (rate or 0) >= low]
     return FabricExpectation(
         fabric=str(machine.fabric),

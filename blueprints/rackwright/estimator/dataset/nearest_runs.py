@@ -6,7 +6,7 @@ Distance: weighted sum of absolute log ratios of numbers (size, length, count) a
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import inf, log
 from typing import Any
 
@@ -76,7 +76,10 @@ class ComparableRun:
 
 
 def nearest_runs(config: Configuration, case: TrainingCase | ServingCase, catalog: Catalog | None = None) -> tuple[NearestRun, ...]:
-    """Return the nearest run of each metric of the configuration, with the differences. catalog: has the accelerator."""
+    """Return the nearest run of each metric of the configuration, with the differences.
+
+    catalog: has the accelerators of the configuration and of the runs; default: the embedded one.
+    """
     if isinstance(config, TrainingConfig) and isinstance(case, TrainingCase):
         kind = config.adapter.type if config.adapter else "full"
         method = "soft prompt" if kind in ("prompt", "p-tuning") else "qlora" if kind == "lora" and config.base_numbers else kind
@@ -93,11 +96,11 @@ def nearest_runs(config: Configuration, case: TrainingCase | ServingCase, catalo
         ), SERVING  # fmt: skip
     else:
         return ()
-    return tuple(run for metric, files in wanted if (run := _nearest_run(own, metric, files)))
+    return tuple(run for metric, files in wanted if (run := _nearest_run(own, metric, files, catalog)))
 
 
-def _nearest_run(own: RunFeatures, metric: str, files: tuple[str, ...]) -> NearestRun | None:
-    found = _closest(own, _comparable_runs(metric, files))
+def _nearest_run(own: RunFeatures, metric: str, files: tuple[str, ...], catalog: Catalog | None) -> NearestRun | None:
+    found = _closest(own, _comparable_runs(metric, files, catalog))
     if found is None:
         return None
     row = found.row
@@ -105,7 +108,8 @@ def _nearest_run(own: RunFeatures, metric: str, files: tuple[str, ...]) -> Neare
     assert value is not None
     return NearestRun(
         row.id, row.csv, row.text("hardware"), row.text("model"), row.text("framework"), metric, UNITS[metric], value,
-        _predicted(row, metric), round(distance(own, found.features), 3), f"{row.text('source')} {row.text('source_path')}".strip(),
+        _predicted(row, metric, catalog), round(distance(own, found.features), 3),
+        f"{row.text('source')} {row.text('source_path')}".strip(),
         tuple(_differences(own, found.features)),
     )  # fmt: skip
 
@@ -154,13 +158,13 @@ def _format_value(name: str, value: float | str) -> str:
     return f"{value / 1e9:.3g}B" if name in ("size", "active") else f"{value:,.0f}"
 
 
-@cache
-def _comparable_runs(metric: str, files: tuple[str, ...]) -> tuple[ComparableRun, ...]:
+@lru_cache(maxsize=32)
+def _comparable_runs(metric: str, files: tuple[str, ...], catalog: Catalog | None = None) -> tuple[ComparableRun, ...]:
     found = []
     for row in (row for name in files if metric in METRICS[name] for row in _rows(name)):
         with suppress(BrokenCell):
             if measured_value(row, metric):
-                found.append(ComparableRun(row, _row_features(row)))
+                found.append(ComparableRun(row, _row_features(row, catalog)))
     return tuple(found)
 
 
@@ -170,11 +174,11 @@ def _rows(name: str) -> tuple[PrintedRow, ...]:
     return tuple(read_file(path)) if path.exists() else ()
 
 
-def _row_features(row: PrintedRow) -> RunFeatures:
+def _row_features(row: PrintedRow, catalog: Catalog | None) -> RunFeatures:
     params, active, layers, hidden = (row.number(c) for c in ("params_b", "active_params_b", "layers", "hidden"))
     size = params * 1e9 if params else 12 * layers * hidden**2 if layers and hidden else None
     serving = row.csv.startswith("inference")
-    chip, generation = _accelerator(row.text("hardware"))
+    chip, generation = _accelerator(row.text("hardware"), catalog)
     common: dict[str, Any] = {
         "size": size, "active": active * 1e9 if active else size, "accelerator": chip, "generation": generation,
         "engine": engine_family(row.text("framework"), "serve" if serving else "train").family, "numbers": row_number_format(row),
@@ -201,7 +205,7 @@ def _common_features(
             "engine": engine_family(config.engine.name, role).family, "count": float(config.hardware.count)}  # fmt: skip
 
 
-def _accelerator(name: str, catalog: Catalog | None = None) -> tuple[str, str]:
+def _accelerator(name: str, catalog: Catalog | None) -> tuple[str, str]:
     try:
         found = accelerators.find(name, catalog)
     except ValueError:
@@ -209,9 +213,9 @@ def _accelerator(name: str, catalog: Catalog | None = None) -> tuple[str, str]:
     return found.name, found.generation
 
 
-def _predicted(row: PrintedRow, metric: str) -> float | None:
+def _predicted(row: PrintedRow, metric: str, catalog: Catalog | None) -> float | None:
     """Return the estimator's prediction for a measured run; None when no model covers it."""
-    case = read_row(row).case
+    case = read_row(row, catalog).case
     model = next((m for m in registry() if m.metric == metric and row.csv in m.csv and case is not None and m.applies(case)), None)
     if model is None:
         return None

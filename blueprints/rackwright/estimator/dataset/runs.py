@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import RackwrightError
 from rackwright.estimator.calibration.coefficients import FittedModel
 from rackwright.estimator.case import TrainingCase
@@ -74,13 +75,15 @@ class RowReading:
         return self.whole if metric in RUN_METRICS else self.case
 
 
-def read_row(row: PrintedRow) -> RowReading:
-    """Convert a row. Never raises; a row that cannot be converted has a reason."""
+def read_row(row: PrintedRow, catalog: Catalog | None = None) -> RowReading:
+    """Convert a row. Never raises; a row that cannot be converted has a reason. catalog: has the accelerators."""
     try:
-        config, found = serving_config(row) if row.csv.startswith("inference") else training_config(row)
+        config, found = serving_config(row, catalog) if row.csv.startswith("inference") else training_config(row, catalog)
         whole = run_case(row, config) if row.csv == "time_to_train" and isinstance(config, TrainingConfig) else None
-        untimed = unknown_accelerator_reason(row)
-        return RowReading(row, "ok", untimed, config, whole.step if whole else _case(row, config), found.assumed, whole, not untimed)
+        untimed = unknown_accelerator_reason(row, catalog)
+        return RowReading(
+            row, "ok", untimed, config, whole.step if whole else _case(row, config, catalog), found.assumed, whole, not untimed
+        )
     except BrokenCell as fault:
         return RowReading(row, "broken", str(fault))
     except ValidationError as fault:
@@ -92,11 +95,11 @@ def read_row(row: PrintedRow) -> RowReading:
         return RowReading(row, "unsupported", " ".join(str(fault).split()))
 
 
-def _case(row: PrintedRow, config: TrainingConfig | ServingConfig) -> TrainingCase | ServingCase:
+def _case(row: PrintedRow, config: TrainingConfig | ServingConfig, catalog: Catalog | None) -> TrainingCase | ServingCase:
     """Return the case of a row without checking constraints, because the configuration was run."""
     if isinstance(config, ServingConfig):
-        return resolve.serving_case(config, checked=False)
-    case = resolve.training_case(config, checked=False)
+        return resolve.serving_case(config, checked=False, catalog=catalog)
+    case = resolve.training_case(config, checked=False, catalog=catalog)
     case = replace(case, **measurement_fields(row, float(case.pipeline)))
     if row.csv == "training_memory":
         return replace(case, **pretraining_fields(row, case))

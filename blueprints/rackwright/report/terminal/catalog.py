@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from rackwright.catalog import Catalog
+from rackwright.catalog.hardware import Machine
 from rackwright.catalog.models import library
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
@@ -47,6 +48,12 @@ def _scaled(value: float | None, scale: float) -> str:
     return f"{value / scale:,.0f}" if value else UNKNOWN
 
 
+def _network(machine: Machine) -> str:
+    """`400`; `2.5 (up to 20)` where the machine bursts."""
+    peak, baseline = _scaled(machine.network_bytes_per_s, 1e9 / 8), machine.network_baseline_bytes_per_s
+    return f"{baseline * 8 / 1e9:,.3g} (up to {peak})" if baseline else f"up to {peak}" if machine.network_is_peak else peak
+
+
 LISTINGS = {
     "machines": Listing(
         ("machine", "cloud", "accelerators", "fabric", "network, Gbit/s"),
@@ -57,7 +64,7 @@ LISTINGS = {
             row.cloud,
             f"{row.accelerator_count} x {row.accelerator}" if row.accelerator else "no accelerator",
             str(row.fabric),
-            _scaled(row.network_bytes_per_s, 1e9 / 8),
+            _network(row),
         ),
     ),
     "accelerators": Listing(

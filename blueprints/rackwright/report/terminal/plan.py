@@ -76,6 +76,8 @@ def show_plan(
         shown = {f"rackwright {command}": purpose for command, purpose in commands.items() if purpose}
         length = max(map(len, shown))
         print_labelled(out, "next", "\n".join(f"{command.ljust(length)}  # {purpose}" for command, purpose in shown.items()))
+    elif not plan.chosen and plan.rejected:
+        print_labelled(out, "next", f"rackwright plan {path}  # after a change of the last column")
 
 
 def open_item_rows(preview: StackPreview) -> list[tuple[str, str, str]]:

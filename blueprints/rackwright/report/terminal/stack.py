@@ -138,9 +138,12 @@ def show_diff(out: Console, changes: list[dict[str, Any]]) -> None:
         return
     tally = Counter(change["operation"] for change in changes)
     out.print(", ".join(f"{number} to {operation}" for operation, number in sorted(tally.items())))
+    if rolled := [change["name"] for change in changes if change.get("rolls")]:
+        out.print(f"The update replaces every machine of {', '.join(rolled)}, some at a time, and interrupts what runs on them.")
     rows = []
     for change in changes:
         stops = " (protected: refused)" if change["protected"] and change["operation"] in ("replace", "delete") else ""
+        stops += " (replaces its machines)" if change.get("rolls") else ""
         operation = Text(change["operation"], style=INK[change["operation"]])
         rows.append((operation, f"{type_name(change['type'])} {change['name']}", ", ".join(change["because"]) + stops))
     out.print(table(("operation", "resource", "changed inputs"), rows))

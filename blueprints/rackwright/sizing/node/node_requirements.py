@@ -107,7 +107,8 @@ def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: 
     disk = formulas.serving_disk_bytes(plan.facts.weights_bytes)
     yield _disk(node, disk, Note(NoteKind.CONTAINERS), Note(NoteKind.WEIGHTS_COPY))
     loaded = Note(NoteKind.WEIGHTS_LOADED, {"seconds": a.startup_s})
-    yield NodeRequirement("network", plan.facts.weights_bytes / a.startup_s * LINE_RATE, _rate(node), "GB/s", basis=(loaded,))
+    need = plan.facts.weights_bytes / a.startup_s * LINE_RATE
+    yield NodeRequirement("network", need, _rate(node), "GB/s", basis=(loaded, *_burst(node)))
 
 
 def _memory(node: Machine, need: float, *basis: Note) -> NodeRequirement:
@@ -132,16 +133,26 @@ def _network(fit: Fit, node: Machine, trainable: float, stored_per_s: float, sto
     inside = c.topology and c.nodes > 1  # a slice's hosts exchange over ICI
     read, limit = stored_per_s / c.nodes, storage.client_bytes_per_s if storage else None
     if sent or limit is None:
-        yield NodeRequirement("network", (read + (0.0 if inside else exchanged)) * LINE_RATE, _rate(node), "GB/s", basis=basis)
+        need = (read + (0.0 if inside else exchanged)) * LINE_RATE
+        yield NodeRequirement("network", need, _rate(node), "GB/s", basis=(*basis, *_burst(node)))
     if storage and limit is not None:
         client = Note(NoteKind.CLIENT_LIMIT, {"gbit_per_s": limit * 8 / 1e9, "interface": storage.client_interface})
         basis = (Note(NoteKind.DATA_AND_CHECKPOINTS), client) if sent else (*basis, client)
-        have = min(limit, node.network_bytes_per_s or limit) * LINE_RATE
+        have = None if node.network_is_peak and _rate(node) is None else min(limit * LINE_RATE, _rate(node) or limit)
         yield NodeRequirement("storage network" if sent else "network", read * LINE_RATE, have, "GB/s", basis=basis)
 
 
 def _rate(node: Machine) -> float | None:
-    return None if node.network_bytes_per_s is None else node.network_bytes_per_s * LINE_RATE
+    """Sustained rate of a node in GB/s; None where it is not published."""
+    return None if node.sustained_network_bytes_per_s is None else node.sustained_network_bytes_per_s * LINE_RATE
+
+
+def _burst(node: Machine) -> tuple[Note, ...]:
+    """A note where the published rate is a peak: whether the sustained rate is known."""
+    if not node.network_is_peak or node.network_bytes_per_s is None:
+        return ()
+    kind = NoteKind.NETWORK_BASELINE_UNKNOWN if node.network_baseline_bytes_per_s is None else NoteKind.NETWORK_BASELINE
+    return (Note(kind, {"machine": node.name, "peak_gbit_per_s": node.network_bytes_per_s * 8 / 1e9}),)
 
 
 def _sample_bytes(w: Pretrain | Finetune) -> float:

@@ -118,7 +118,7 @@ def target(machine: Machine, accelerator: Accelerator, nodes: int, catalog: Cata
         raise Bug(f"{accelerator.name} has gaps and was not refused")
     linked = found.scale_up_bytes_per_s if machine.scale_up_domain else None
     inside = linked or found.host_bytes_per_s
-    network = None if nodes == 1 or machine.fabric is Fabric.ICI else machine.fabric_bytes_per_s or machine.network_bytes_per_s
+    network = None if nodes == 1 or machine.fabric is Fabric.ICI else machine.fabric_bytes_per_s or machine.sustained_network_bytes_per_s
     count = machine.accelerator_count
     wires = Links(
         scale_up_bytes_per_s=inside,

@@ -48,9 +48,9 @@ def by_distance(rejected: Iterable[Rejected]) -> tuple[Rejected, ...]:
 
 
 def nearest_misses(plan: SizingPlan, n: int = 3) -> tuple[Rejected, ...]:
-    """The nearest rejected candidate of each machine."""
+    """The nearest rejected candidate of each machine, pinned machines first."""
     first: dict[str, Rejected] = {}
-    for miss in plan.rejected:
+    for miss in sorted(plan.rejected, key=lambda miss: not miss.candidate.pinned):
         first.setdefault(miss.candidate.machine + miss.candidate.topology, miss)
     return tuple(first.values())[:n]
 

@@ -9,7 +9,8 @@ from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LAYERS, StackPlan, upstream_layers, used_layers
 from rackwright.stackplan.addresses import MACHINE_PURPOSES
-from rackwright.validation.stack.registry import rule
+from rackwright.stackplan.refs import Existing
+from rackwright.validation.stack.registry import StackContext, context_rule, rule
 
 ARN = re.compile(r"arn:aws[a-z-]*:(?P<service>[a-z0-9]+):(?P<region>[a-z0-9-]*):(?P<account>[0-9]*|aws):(?P<kind>[a-z-]+)/\S+")
 SUBNETS = At() / "network" / "subnets"
@@ -86,6 +87,33 @@ def existing_network_has_node_subnets(plan: StackPlan) -> Iterator[Violation]:
     for zone in sorted(used - zones) if "" not in zones else ():
         fix = f"add a subnet in {zone}, or set zones: [{sorted(zones)[0]}] in infra"
         yield Violation(SUBNETS, fix, f"The machines are in {zone}, but the subnets for machines are in {', '.join(sorted(zones))}")
+
+
+# EC2 rejects machines in another zone than their subnet, and builds nothing wrong, so that an update is not stopped.
+@context_rule("V-140", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/userguide/configure-subnets.html", Stage.BUILD, on=AWS)
+def existing_subnets_have_zones(context: StackContext) -> Iterator[Violation]:
+    """Existing subnets for machines have a zone in the spec where the spec or the capacity fixes the zone of the machines."""
+    plan, network = context.plan, context.plan.network
+    if not network.existing_id or plan.box or context.spec is None or context.fit is None:  # a box requires its zone: C-zone
+        return
+    bought = [pool.capacity.zone for pool in plan.pools]
+    named = context.spec.infra.places[context.fit.candidate.place].zones
+    zone = next((each for each in (*bought, *named) if each), "")
+    missing = [str(each) for each, known in subnet_zones(plan) if not known]
+    if zone and missing:
+        message = f"The machines are in {plan.place.zone}, and the spec has no zone of {', '.join(missing)}"
+        lookup = f"`aws ec2 describe-subnets --subnet-ids {missing[0]}`"
+        fix = f"write it as {{id: {missing[0]}, zone: {plan.place.zone}}}, if {lookup} shows that zone"
+        yield Violation(SUBNETS, fix, message, blocks_update=False)
+
+
+def subnet_zones(plan: StackPlan) -> list[tuple[Existing, str]]:
+    """ID and zone of the existing subnets for machines; "" where the spec has no zone."""
+    ids = plan.network.existing_subnet_ids
+    if not plan.network.subnets:
+        return [(each, "") for each in ids[:1]]  # machines use the first
+    pairs = zip(ids, plan.network.subnets, strict=False)
+    return [(each, subnet.zone) for each, subnet in pairs if subnet.purpose in MACHINE_PURPOSES]
 
 
 # A warning that stops an update: the stack could be built in another account. It can be acknowledged.

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from rackwright.catalog.read import Catalog
 from rackwright.estimator.config import accelerators as known
 from rackwright.estimator.dataset.columns.cells import PrintedRow
 
@@ -12,8 +13,8 @@ NVLINK_GB_S = 25.0
 """GB/s per NVLink 3 link (A100) and direction. Source: NVIDIA A100 whitepaper, 600 GB/s over 12 links, both directions."""
 
 
-def hardware_fields(row: PrintedRow) -> dict[str, Any]:
-    """Return the fields of HardwareConfig. Raises BrokenCell."""
+def hardware_fields(row: PrintedRow, catalog: Catalog | None = None) -> dict[str, Any]:
+    """Return the fields of HardwareConfig. catalog: has the accelerators; default: the embedded one. Raises BrokenCell."""
     accelerators, nodes = accelerator_count(row), row.count("nodes")
     links = row.lower("interconnect")
     tpu = row.csv == "tpu_training" or "tpu" in row.lower("hardware")
@@ -23,7 +24,7 @@ def hardware_fields(row: PrintedRow) -> dict[str, Any]:
     nvlink = re.search(r"nvlink (\d+)-link", links)
     unknown = f"GPU-{row.number('accel_mem_gb') or 80:g}GB"  # a GPU of the printed memory size
     found = {
-        "accelerator": unknown if unknown_accelerator_reason(row) else _printed_name(row),
+        "accelerator": unknown if unknown_accelerator_reason(row, catalog) else _printed_name(row),
         "count": accelerators,
         "per_node": per_node,
         "memory_gib": float(size.group(1)) if size else None,
@@ -36,10 +37,10 @@ def hardware_fields(row: PrintedRow) -> dict[str, Any]:
     return {k: v for k, v in found.items() if v is not None}
 
 
-def unknown_accelerator_reason(row: PrintedRow) -> str:
+def unknown_accelerator_reason(row: PrintedRow, catalog: Catalog | None = None) -> str:
     """Return why the accelerator's speed is unknown; "" when it is known. Memory does not depend on it."""
     try:
-        known.find(_printed_name(row))
+        known.find(_printed_name(row), catalog)
     except known.UnknownAccelerator as fault:
         return str(fault)
     return ""

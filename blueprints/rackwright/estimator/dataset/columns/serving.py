@@ -4,6 +4,7 @@ import math
 import re
 from typing import Any
 
+from rackwright.catalog.read import Catalog
 from rackwright.estimator.config.configuration import ServingConfig
 from rackwright.estimator.dataset.columns.architecture import RowArchitecture, row_architecture
 from rackwright.estimator.dataset.columns.cells import PrintedRow
@@ -19,10 +20,10 @@ QUANTISED = (("nf4", ("nf4", "bnb-4bit")), ("fp4", ("fp4",)), ("int8", ("int8", 
 SIDE = re.compile(r"tp(\d+) pp(\d+) adp(\d+)(?: ep(\d+))?")
 
 
-def serving_config(row: PrintedRow) -> tuple[ServingConfig, RowArchitecture]:
+def serving_config(row: PrintedRow, catalog: Catalog | None = None) -> tuple[ServingConfig, RowArchitecture]:
     """Return the serving configuration of a row. Raises UnsupportedRow, BrokenCell, or pydantic's ValidationError."""
     found = row_architecture(row)
-    layout, box = _layout(row, found.architecture.is_moe), hardware_fields(row)
+    layout, box = _layout(row, found.architecture.is_moe), hardware_fields(row, catalog)
     each = layout["tensor"] * layout["pipeline"] * layout["attention_data"]
     box["count"] = each if _is_squared(row) else max(row.count("accel_count") or each, each)
     eager = re.search(r"\beager\b", f"{row.notes} {row.lower('framework')}")

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from rackwright.catalog.read import Catalog
 from rackwright.estimator.config.configuration import TrainingConfig
 from rackwright.estimator.dataset.columns.architecture import RowArchitecture, row_architecture
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
@@ -50,7 +51,7 @@ UNPRINTED_RANK = (("torchtune", 8), ("deepspeed", 64))
 """Default ranks of torchtune's recipes, and of DeepSpeed scripts of model publishers (Qwen's finetune.py)."""
 
 
-def training_config(row: PrintedRow) -> tuple[TrainingConfig, RowArchitecture]:
+def training_config(row: PrintedRow, catalog: Catalog | None = None) -> tuple[TrainingConfig, RowArchitecture]:
     """Return the training configuration of a row. Raises UnsupportedRow, BrokenCell, or pydantic's ValidationError."""
     if row.lower("method") == "inference":
         raise UnsupportedRow("method is inference, which is not a training run")
@@ -61,7 +62,7 @@ def training_config(row: PrintedRow) -> tuple[TrainingConfig, RowArchitecture]:
         {
             "id": row.id,
             "model": found.model,
-            "hardware": hardware_fields(row),
+            "hardware": hardware_fields(row, catalog),
             "engine": row_engine(row),
             "sequence": sequence,
             "layout": layout,

@@ -17,8 +17,6 @@ UNIQUE_PARTS = {
     "DCGM exporter": ("dcgm-exporter", "gpu-operator"),
     "external metrics adapter": ("keda", "prometheus-adapter"),
 }
-NODE_SKEW = 3
-"""Minors that kubelets of 1.25 or newer may be older than the control plane. EKS has no node images of older kubelets."""
 PLUGIN_IMAGE = "bottlerocket-nvidia"
 """An image that contains NVIDIA's device plugin (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin)."""
 PRIVILEGED = (MONITORING, "gpu-operator", "dcgm-exporter")
@@ -44,14 +42,15 @@ def kubernetes_version_is_supported(plan: StackPlan, catalog: Catalog) -> Iterat
             yield Violation(At() / "releases" / index / "version", f"pin {oldest} or newer", message)
 
 
-@rule("V-48", Level.ERROR, "https://kubernetes.io/releases/version-skew-policy/", on=AWS)
-def node_version_skew(plan: StackPlan) -> Iterator[Violation]:
+@catalog_rule("V-48", Level.ERROR, "https://kubernetes.io/releases/version-skew-policy/", on=AWS)
+def node_version_skew(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Nodes are not newer than the control plane and at most three minor versions older (kubelets since 1.25)."""
     if plan.cluster is None:
         return
+    skew = catalog.supported_version("kubelet").older_minors or 0
     control = minor_version(plan.cluster.version)
     for image, release in plan.pins.images:
-        if image.startswith("al2023") and not control - NODE_SKEW <= minor_version(release) <= control:
+        if image.startswith("al2023") and not control - skew <= minor_version(release) <= control:
             message = f"Node image {image} {release} does not match Kubernetes {plan.cluster.version} of the control plane"
             yield Violation(At() / "pins" / "images" / image, f"pin a release for {plan.cluster.version}", message)
 

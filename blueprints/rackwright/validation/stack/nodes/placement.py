@@ -8,9 +8,9 @@ from rackwright.catalog.rows import Fabric
 from rackwright.clouds import AWS, GCP, profile
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
-from rackwright.stackplan import StackPlan, is_zone_id
+from rackwright.stackplan import BlueprintKind, StackPlan, is_zone_id
 from rackwright.stackplan.capacity import ADJACENT_MODES
-from rackwright.validation.stack.registry import accelerators, catalog_rule, rule
+from rackwright.validation.stack.registry import StackContext, accelerators, catalog_rule, context_rule, rule
 
 GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html"
 LIST_AWS = (
@@ -122,6 +122,19 @@ def fabric_is_in_one_zone(plan: StackPlan) -> Iterator[Violation]:
     if len(zones) > 1:
         message = f"Pools with an RDMA fabric are in {len(zones)} zones: {', '.join(sorted(zones))}"
         yield Violation(At() / "pools", f"use {plan.place.zone} for all", message)
+
+
+@context_rule("V-139", Level.WARNING, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html")
+def replicas_over_machines_use_one_zone(context: StackContext) -> Iterator[Violation]:
+    """A fleet uses every zone of the spec, except where its replicas span machines, whose fabric and placement group are in one zone."""
+    plan = context.plan
+    if context.spec is None or context.fit is None or plan.kind is not BlueprintKind.INFERENCE_FLEET:
+        return
+    place = context.spec.infra.places[context.fit.candidate.place]
+    unused = [zone for zone in place.zones if context.catalog.zone_is_in(zone, plan.place.region) and zone != plan.place.zone]
+    if unused and any(pool.fabric != Fabric.NONE for _, pool in accelerators(plan)):
+        message = f"Machines of a replica are in one zone, {plan.place.zone}; the fleet does not use {', '.join(unused)}"
+        yield Violation(At() / "place" / "zone", "set one zone in `zones`, or use a machine that holds a whole replica", message)
 
 
 @catalog_rule("V-73", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/compact-placement", on=GCP)

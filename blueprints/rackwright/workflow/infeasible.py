@@ -1,0 +1,42 @@
+"""Problems of plans without a fit, and of pinned machines that no fit uses."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from rackwright.diagnostics.problem import At, Level, Problem
+from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.selection.ranking import nearest_misses
+from rackwright.spec.spec import Spec
+from rackwright.validation.spec_paths import in_spec
+from rackwright.wording.rejections import distance_from_limit, rejection_text, remedy
+
+
+def no_fit(plan: SizingPlan, path: Path) -> Problem:
+    """The error of a plan without a fit, with its nearest rejected candidates. path: of the spec."""
+    nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in nearest_misses(plan))
+    return Problem("D-no-fit", f"no machine meets every goal. Nearest: {nearest}", fix=f"run `rackwright plan {path.name}`")
+
+
+def pin_problems(spec: Spec, plan: SizingPlan, text: str) -> tuple[Problem, ...]:
+    """A warning per failed constraint of each pin that no fit satisfies. text: of the spec file, for line and column."""
+    key = "any_of" if spec.infra.any_of else "ordered"
+    found = []
+    for index, place in enumerate(spec.infra.places):
+        uses_pin = place.pin and any(fit.candidate.pinned and fit.candidate.machine == place.pin.instance for fit in plan.fits)
+        if place.pin and not uses_pin:
+            at = At() / "infra" / key / index / "pin" / "instance"
+            found += [replace(problem, at=at) for problem in _pin_failures(plan, index)]
+    return in_spec(found, spec, 0, text=text)
+
+
+def _pin_failures(plan: SizingPlan, place: int) -> Iterator[Problem]:
+    """The failed constraints of the pinned machines of a place, of their nearest number and region."""
+    nearest = next((miss for miss in plan.rejected if miss.candidate.pinned and miss.candidate.place == place), None)
+    if nearest is None:
+        return
+    for rejection in nearest.rejections:
+        failed = "; ".join(filter(None, (rejection_text(rejection), distance_from_limit(rejection))))
+        reason = f"The pinned {nearest.candidate.label} is rejected. {failed[0].upper()}{failed[1:]}"
+        fix = remedy(rejection) or "pin another machine, or remove the pin to see which machines fit"
+        yield Problem("D-pin", reason, fix=fix, level=Level.WARNING)
