@@ -6,6 +6,7 @@ import gc
 import threading
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 from pulumi.runtime import config as runtime_config
 from pulumi.runtime import mocks, settings
@@ -15,7 +16,8 @@ from rackwright_pulumi.resource_graph import STACK_TYPE, Graph
 from rackwright_pulumi.simulator.computed import Context
 from rackwright_pulumi.testing.monitor import GraphMonitor, Invokes, StackOutputs
 
-Program = Callable[[], Awaitable[None] | None]
+Program = Callable[[], object]
+"""Declares resources. An awaitable that it returns is awaited, any other value is ignored."""
 STOCK_WAIT = runtime_stack.wait_for_rpcs
 """Pulumi's function, saved once so that concurrent runs restore it and not each other's replacement."""
 
@@ -34,6 +36,7 @@ def record(
 ) -> Graph:
     """The resource graph of a program, with the outputs of a simulated cloud.
 
+    program: declares the resources; an awaitable that it returns is awaited, other values are ignored.
     config: `project:key` to text; secrets: the secret keys of config.
     preview: computed outputs are unknown, as in a first preview.
     stack_outputs: outputs of other stacks by the name in the StackReference; `Secret(value)` for a secret output.
@@ -94,7 +97,7 @@ def _run(program: Program, monitor: GraphMonitor, project: str, stack_name: str,
 async def _in_stack(program: Program) -> None:
     setattr(runtime_stack, "wait_for_rpcs", _drain)  # noqa: B010, a type checker refuses the plain assignment
     try:
-        await runtime_stack.run_in_stack(program)
+        await runtime_stack.run_in_stack(cast(Callable[[], Awaitable[None] | None], program))
     finally:
         runtime_stack.wait_for_rpcs = STOCK_WAIT
 
