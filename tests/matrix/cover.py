@@ -1,4 +1,4 @@
-"""A pairwise cover of the matrix: few plans in which every pair of family, blueprint and mode that has a plan occurs."""
+"""A pairwise cover of the matrix: few plans with every valid pair of family, blueprint and mode."""
 
 from itertools import combinations
 
@@ -6,7 +6,7 @@ from tests.matrix import matrix
 
 
 def pairwise() -> list[matrix.Cell]:
-    """Greedy, in the catalog's order, so that the same catalog gives the same cover. The first region that sells the machine."""
+    """Greedy, in the order of the catalog, so that it is deterministic. Uses the first region that offers the machine."""
     covered: set[tuple[str, str]] = set()
     chosen = []
     for cell in candidates():
@@ -18,7 +18,7 @@ def pairwise() -> list[matrix.Cell]:
 
 
 def candidates() -> list[matrix.Cell]:
-    """One region for each machine; blueprint and mode turn with the machine, so that the first cells already differ in everything."""
+    """One region for each machine. Blueprint and mode change with the machine, so that the first cells differ in every value."""
     found = []
     shapes, modes = list(matrix.SHAPES), list(matrix.MODES)
     for turn in range(len(shapes) * len(modes)):

@@ -1,4 +1,4 @@
-"""The committed JSON Schema and reference are what the models say, and an editor that uses them agrees with the reader."""
+"""The committed JSON Schema and reference equal the models, and an editor with them agrees with the reader."""
 
 import json
 import re

@@ -165,7 +165,7 @@ def test_an_edited_file_is_not_reported_as_an_edited_spec(box):
     ("text", "said"),
     [("NaN", "is not a decision"), ("Infinity", "is not a decision"), ("1e999", "is not a decision"), ("-1.5", "negative")],
 )
-def test_a_number_that_is_none_is_refused(box, text, said):
+def test_an_invalid_price_is_refused(box, text, said):
     path = decision_path(box)
     price = json.loads(path.read_text())["plan"]["fits"][0]["candidate"]["price_usd_per_hour"]
     path.write_text(path.read_text().replace(f'"price_usd_per_hour": {price}', f'"price_usd_per_hour": {text}'))
