@@ -1,4 +1,4 @@
-"""What a profile names exists: rows of the catalog, options and blueprints of the spec."""
+"""Names in a profile exist: rows of the catalog, options and blueprints of the spec."""
 
 from dataclasses import replace
 

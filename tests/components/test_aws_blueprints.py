@@ -128,7 +128,7 @@ def test_a_teardown_removes_every_protection(blueprint):
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)
 def test_a_teardown_keeps_every_resource(blueprint):
-    """`teardown: true` then `up` replaces and removes nothing; only `destroy` does."""
+    """`teardown: true` with `up` replaces and removes no resource; only `destroy` does."""
     assert graph_of(blueprint, teardown=True).nodes.keys() == standard(blueprint).nodes.keys()
 
 

@@ -1,4 +1,4 @@
-"""Nodes with a custom image on the real engine: user data has the values of the cluster, and a second update changes nothing."""
+"""Nodes with a custom image on the real engine: user data has the values of the cluster, and a second update is empty."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Every resource of the four example stacks, as recorded and read; and the laws every graph keeps.
+"""Every resource of the four example stacks, as recorded and reviewed, and properties of every graph.
 
-After a wanted change: `make goldens`, read the difference, commit both.
+After an intended change: `make goldens`, read the difference, commit both.
 """
 
 import json

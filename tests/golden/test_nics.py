@@ -1,6 +1,6 @@
-"""One golden per type of the catalog with EFA: the interfaces of both layouts, the pods they leave room for, and the laws of all of them.
+"""One golden per EFA machine type of the catalog: interfaces of both layouts, number of pods, and properties of all layouts.
 
-`RACKWRIGHT_RENEW=nics pytest tests/golden/test_nics.py` writes them again.
+`RACKWRIGHT_RENEW=nics pytest tests/golden/test_nics.py` renews them.
 """
 
 import json

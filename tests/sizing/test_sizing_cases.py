@@ -19,7 +19,8 @@ FITTED = 0.1
 
 @pytest.mark.parametrize("case", sorted(p.name for p in CASES.iterdir()))
 def test_case(case):
-    """`chosen`: fields of the first fit; `says`: parts of the reason, `warns`: of the warnings; `refused`: label -> limits, worst first."""
+    """`chosen`: fields of the first fit; `says`: parts of the reason; `warns`: parts of the warnings; `refused`: label to limits, worst
+    first."""
     folder = CASES / case
     plan = with_text(size(load(folder / "spec.yaml"), today=TODAY))
     expected = json.loads((folder / "expected.json").read_text())

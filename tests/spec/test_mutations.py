@@ -1,4 +1,4 @@
-"""Thousands of spoiled specs: each is either read or refused with problems that have a code and a place; nothing else ever happens.
+"""Thousands of mutated specs: each is read, or refused with problems that have a code and a place.
 
 RACKWRIGHT_EXAMPLES sets how many per test (default 500; 20000 takes ten minutes).
 """

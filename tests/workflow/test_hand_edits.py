@@ -182,7 +182,7 @@ def test_choosing_again_settles_it(box):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tests" / "states").glob("*/stacks/*.decision.json")), ids=lambda path: path.stem)
 def test_decisions_of_earlier_releases_are_neither_edited_nor_stale(path):
-    """An upgrade alone sizes nothing again: digests of the file and of the spec are those that the release recorded."""
+    """An upgrade alone does not size again: digests of the file and of the spec are those of the release."""
     decision = read_decision(path)
     assert decision
     assert not decision.by_hand

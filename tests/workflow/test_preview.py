@@ -1,4 +1,4 @@
-"""`rackwright.preview`: what an update builds, as the command line checks it."""
+"""`rackwright.preview`: the stack of an update, with the checks of the command line."""
 
 from datetime import date
 from pathlib import Path

@@ -16,7 +16,7 @@ TODAY = date(2026, 11, 21)
 
 @pytest.fixture
 def cluster(tmp_path) -> Path:
-    """The 70B example, recorded with Kubernetes 1.34 and its own Kueue."""
+    """The 70B example, recorded with Kubernetes 1.34 and an old version of Kueue."""
     path = tmp_path / "cluster.yaml"
     path.write_text((ROOT / "stacks" / "llama-70b-sft.yaml").read_text())
     decision = Pipeline(path, TODAY).choose(1).decision
