@@ -72,7 +72,7 @@ def test_project_and_guides_use_documented_names_only():
     sources = [text for path, text in pages.items() if path.suffix == ".py"]
     sources += [block for text in pages.values() for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL)]
     used = {found for source in sources for found in _imported(source)}
-    used |= {match for text in pages.values() for match in re.findall(r"(?<!-m )\b(rackwright(?:_pulumi)?(?:\.\w+)*)\.(\w+)\b", text)}
+    used |= {match for text in pages.values() for match in re.findall(r"(?<!-m )(?<![\w.])(rackwright(?:_pulumi)?(?:\.\w+)*)\.(\w+)\b", text)}
     assert len(used) > 60
     assert sorted(used - _documented()) == []
 
