@@ -63,6 +63,10 @@ def test_program_equals_the_program_of_this_repository():
     assert theirs.replace("Path(__file__).resolve().parent", "ROOT") == ours
 
 
+DOTTED = re.compile(r"(?<!-m )(?<![\w.])(rackwright(?:_pulumi)?(?:\.\w+)*)\.(\w+)\b")
+"""Dotted names of the packages, without modules of `python -m`."""
+
+
 def test_project_and_guides_use_documented_names_only():
     """Imports, and dotted names in the text. docs/python.md has a name in the table of its module, or with its module."""
     template = ROOT / "blueprints" / "rackwright" / "cli" / "scaffold" / "template"
@@ -72,7 +76,7 @@ def test_project_and_guides_use_documented_names_only():
     sources = [text for path, text in pages.items() if path.suffix == ".py"]
     sources += [block for text in pages.values() for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL)]
     used = {found for source in sources for found in _imported(source)}
-    used |= {match for text in pages.values() for match in re.findall(r"(?<!-m )(?<![\w.])(rackwright(?:_pulumi)?(?:\.\w+)*)\.(\w+)\b", text)}
+    used |= {found for text in pages.values() for found in DOTTED.findall(text)}
     assert len(used) > 60
     assert sorted(used - _documented()) == []
 
