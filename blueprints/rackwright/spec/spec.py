@@ -1,6 +1,6 @@
 """`Spec`, the root model of the file, and the models of its short sections."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -29,7 +29,7 @@ class Pricing(Part):
 
     discounts: dict[SellerName, Percent] = {}
     """Discount per cloud on the list prices of machines; spot prices are not discounted."""
-    commitments: tuple[dict, ...] = ()
+    commitments: tuple[dict[str, Any], ...] = ()
     """Savings plans and committed use discounts; not supported in this release (N-09)."""
     file: Text | None = None
     """Path of a CSV file with negotiated prices, relative to the spec; not supported in this release (N-13)."""
