@@ -1,4 +1,4 @@
-"""The component package: what the engine starts for a program in another language. Speaks the provider protocol."""
+"""The component package: what the engine starts for a program in another language. Implements the provider protocol."""
 
 import gc
 import sys

@@ -51,7 +51,7 @@ def plan_stack(name: str, today: date) -> None:
     show_plan(console(), plan, spec, preview, Path("stacks") / f"{name}.yaml", 3)
     decided = pipeline.choose(1)
     stack, costs = decided.plan, decided.bill
-    graph = record(lambda: declare(stack) and None, stack=name)
+    graph = record(lambda: declare(stack), stack=name)
     folder = OUT / name
     folder.mkdir(exist_ok=True)
     (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8")

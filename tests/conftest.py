@@ -1,4 +1,4 @@
-"""Hypothesis profiles, and the tests that `make test-fast` leaves out."""
+"""Hypothesis profiles, and tests that `make test-fast` skips."""
 
 import gc
 from pathlib import Path

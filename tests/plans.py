@@ -1,4 +1,4 @@
-"""One complete StackPlan per blueprint, from hand-written specs and fits, so that tests of later rooms need no sizing."""
+"""One complete StackPlan per blueprint, from written specs and fits, so that tests of later packages need no sizing."""
 
 from dataclasses import replace
 from datetime import date
@@ -17,7 +17,7 @@ GCP = {"cloud": "gcp", "project": "my-project", "regions": ["us-central1"]}
 
 
 def spec(name: str, workload: dict, place: dict, **more) -> Spec:
-    """On AWS with what leaves no warning: a goal that a budget watches, and somebody who is told."""
+    """On AWS without warnings: with a cost goal for the budget, and an alert recipient."""
     tags = {"owner": "test", "cost-centre": "4711"}
     base = {"api_version": "rackwright/v1", "name": name, "workloads": [workload], "infra": {"any_of": [place]}, "tags": tags}
     if place["cloud"] == "aws":
@@ -114,7 +114,7 @@ FALLBACK = [
 def eks_fleet_case(
     workload: dict | None = None, place: dict | None = None, blueprint: dict | None = None, facts: dict | None = None, **more
 ):
-    """The chat of fleet_case on EKS: three replicas, each on a machine of its own that Karpenter makes."""
+    """The chat of fleet_case on EKS: three replicas, each on its own Karpenter node."""
     given, _, _ = fleet_case(workload)
     chat = given.model_dump(mode="json", exclude_unset=True)["workloads"][0] | (workload or {})
     l40s = candidate("g6e.xlarge", "NVIDIA L40S", 1, 3, **({"replicas": 3, "max_replicas": 8, "price_usd_per_hour": 1.861} | more))
@@ -125,7 +125,7 @@ def eks_fleet_case(
 
 
 def managed_fleet_case(**more):
-    """The same on a node group that the cluster autoscaler moves."""
+    """The same on a node group with the cluster autoscaler."""
     return eks_fleet_case(blueprint={"nodes": {"provisioner": "managed"}}, **more)
 
 
@@ -146,7 +146,7 @@ NEURON_IMAGE = "registry.example/vllm-neuron:1.0.0@sha256:" + "0" * 64
 
 
 def neuron_fleet_case(machine: str = "inf2.48xlarge", blueprint: dict | None = None, workload: dict | None = None, **more):
-    """Three replicas of the chat on one machine of Inferentia2, each on a device of its own; more: of the candidate."""
+    """Three replicas of the chat on one Inferentia2 machine, each on its own device. more: arguments of the candidate."""
     row = Catalog.default().machine(machine)
     asked = {"run": {"image": NEURON_IMAGE}} | (workload or {})
     chosen = {"machine": machine, "accelerator": row.accelerator, "accelerators_per_node": row.accelerator_count, "nodes": 1} | more
@@ -183,7 +183,7 @@ def with_storage(given: SizingPlan, capacity_bytes: float, throughput_bytes_per_
 
 
 def with_secret(given: Spec, plan: SizingPlan, chosen: Fit):
-    """The case with HF_TOKEN taken from a secret."""
+    """The case with HF_TOKEN from a secret."""
     data = given.model_dump(mode="json", exclude_unset=True)
     data["workloads"][0]["run"] = {"secrets": {"HF_TOKEN": {"secret": "hf-token"}}}
     data["secrets"] = {"hf-token": {"config": "hfToken"}}
@@ -191,7 +191,7 @@ def with_secret(given: Spec, plan: SizingPlan, chosen: Fit):
 
 
 def _units(data: dict) -> dict:
-    """Parsed seconds and money written with their unit again."""
+    """Parsed seconds and money as text with units."""
     if "max_cost" in data.get("goals", {}):
         data["goals"]["max_cost"] = f"{data['goals']['max_cost']:.0f} USD"
     if "ttl" in data.get("blueprint", {}):

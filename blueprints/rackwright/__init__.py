@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rackwright.validation.stack import check
     from rackwright.workflow.load import load, read
     from rackwright.workflow.size import preview, size
+    from rackwright.workflow.stack_preview import StackPreview
 
 __all__ = [
     "Catalog",
@@ -36,6 +37,7 @@ __all__ = [
     "SizingPlan",
     "Spec",
     "StackPlan",
+    "StackPreview",
     "UserError",
     "bill",
     "check",
@@ -46,23 +48,25 @@ __all__ = [
     "read",
     "size",
 ]
-__getattr__ = on_first_use(
-    __name__,
-    {
-        "Catalog": "rackwright.catalog",
-        "Estimate": "rackwright.estimator.result",
-        "Problem": "rackwright.diagnostics.problem",
-        "SizingPlan": "rackwright.sizing.plan",
-        "Spec": "rackwright.spec.spec",
-        "StackPlan": "rackwright.stackplan",
-        "UserError": "rackwright.diagnostics.errors",
-        "bill": "rackwright.cost.bill",
-        "check": "rackwright.validation.stack",
-        "compile_plan": "rackwright.compile.compile",
-        "estimate": "rackwright.estimator.estimate",
-        "load": "rackwright.workflow.load",
-        "preview": "rackwright.workflow.size",
-        "read": "rackwright.workflow.load",
-        "size": "rackwright.workflow.size",
-    },
-)
+if not TYPE_CHECKING:  # with it, type checkers accept misspelt names
+    __getattr__ = on_first_use(
+        __name__,
+        {
+            "Catalog": "rackwright.catalog",
+            "Estimate": "rackwright.estimator.result",
+            "Problem": "rackwright.diagnostics.problem",
+            "SizingPlan": "rackwright.sizing.plan",
+            "Spec": "rackwright.spec.spec",
+            "StackPlan": "rackwright.stackplan",
+            "StackPreview": "rackwright.workflow.stack_preview",
+            "UserError": "rackwright.diagnostics.errors",
+            "bill": "rackwright.cost.bill",
+            "check": "rackwright.validation.stack",
+            "compile_plan": "rackwright.compile.compile",
+            "estimate": "rackwright.estimator.estimate",
+            "load": "rackwright.workflow.load",
+            "preview": "rackwright.workflow.size",
+            "read": "rackwright.workflow.load",
+            "size": "rackwright.workflow.size",
+        },
+    )

@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from rackwright_pulumi.unsupported import Unsupported
 
 __all__ = ["Box", "InferenceFleet", "SimulatedCloud", "TpuPod", "TrainingCluster", "Unsupported", "declare", "record"]
-__getattr__ = on_first_use(
-    __name__,
-    {
-        "Box": "rackwright_pulumi.blueprints.box",
-        "InferenceFleet": "rackwright_pulumi.blueprints.inference_fleet",
-        "SimulatedCloud": "rackwright_pulumi.simulator",
-        "TpuPod": "rackwright_pulumi.blueprints.tpu_pod",
-        "TrainingCluster": "rackwright_pulumi.blueprints.training_cluster",
-        "Unsupported": "rackwright_pulumi.unsupported",
-        "declare": "rackwright_pulumi.program.build",
-        "record": "rackwright_pulumi.testing",
-    },
-)
+if not TYPE_CHECKING:  # with it, type checkers accept misspelt names
+    __getattr__ = on_first_use(
+        __name__,
+        {
+            "Box": "rackwright_pulumi.blueprints.box",
+            "InferenceFleet": "rackwright_pulumi.blueprints.inference_fleet",
+            "SimulatedCloud": "rackwright_pulumi.simulator",
+            "TpuPod": "rackwright_pulumi.blueprints.tpu_pod",
+            "TrainingCluster": "rackwright_pulumi.blueprints.training_cluster",
+            "Unsupported": "rackwright_pulumi.unsupported",
+            "declare": "rackwright_pulumi.program.build",
+            "record": "rackwright_pulumi.testing",
+        },
+    )

@@ -211,7 +211,7 @@ def recorded(session: Session, stack: str, project: str = "", placeholder: str =
             outputs = placeholder_outputs(stack_plan, placeholder)
             outputs |= upstream_outputs(stack_plan, outputs)
             project = project or DEFAULT_PROJECT
-            return record(lambda: declare_stack(stack_plan, secrets=secrets) and None, project=project, stack=stack, stack_outputs=outputs)
+            return record(lambda: declare_stack(stack_plan, secrets=secrets), project=project, stack=stack, stack_outputs=outputs)
         except ModuleNotFoundError as missing:
             raise _not_installed(missing) from None
 

@@ -1,11 +1,16 @@
 """Resolve the Refs of a StackPlan to Outputs."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
-RefValues = Mapping[str, pulumi.Input[Any]]
+if TYPE_CHECKING:
+    RefValue = pulumi.Input[str] | pulumi.Input[Sequence[str]]
+else:
+    RefValue = pulumi.Input[Any]  # the schema analyzer has no union of a text and a list
+
+RefValues = Mapping[str, RefValue]
 
 
 def resolve(value: Any, values: RefValues) -> Any:

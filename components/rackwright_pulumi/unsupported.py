@@ -11,5 +11,7 @@ class Unsupported(UserError):
     """
 
     def __init__(self, what: str, place: str, instead: str):
-        self.what, self.place, self.instead = what, place, instead
+        self.what: str = what
+        self.place: str = place
+        self.instead: str = instead
         super().__init__([Problem("C-unsupported", f"{what} is not supported in this release", At((place,)), f"instead: {instead}")])

@@ -1,4 +1,4 @@
-"""The bench is a program, not a package: its folder goes on the path as it does when it runs."""
+"""The benchmarks are a program and no package: their folder is added to the path, as when they run."""
 
 import sys
 from pathlib import Path

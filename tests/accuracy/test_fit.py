@@ -1,4 +1,4 @@
-"""The fit: the same bytes from the same rows, few coefficients, none of a publisher or a model."""
+"""The fit: deterministic, few coefficients, none for a publisher or a model."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a row measured: the first present reading, in the units of the bench."""
+"""The measured value of a row: the first reading that is present, in the units of the benchmark."""
 
 import pytest
 from rackwright.estimator.dataset.columns.cells import BrokenCell, PrintedRow

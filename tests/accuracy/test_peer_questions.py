@@ -1,4 +1,4 @@
-"""What peers are asked, and how their answers are read: with stand-ins for the peers, and rows of ours."""
+"""Inputs of peers, and reading of their outputs: with fake peers and rows of the repository."""
 
 import json
 import sys
@@ -113,7 +113,7 @@ class PerfDataNotAvailableError(Exception):
 
 @pytest.fixture
 def estimates(tmp_path, monkeypatch):
-    """The asking side with a stand-in for the peer that keeps what it was asked in `seen`."""
+    """The caller with a fake peer that stores its inputs in `seen`."""
     seen = []
 
     def estimate(**settings):

@@ -1,4 +1,4 @@
-"""Peers beside us: only what both answer is compared, gaps are no errors, and a peer that is not there stops nothing."""
+"""Comparison with peers: only rows that both answer are compared, gaps are no errors, and a missing peer stops no comparison."""
 
 import importlib.util
 import json
@@ -119,7 +119,7 @@ def test_failures_are_reported_without_addresses_and_paths():
 
 @pytest.fixture
 def commands(tmp_path):
-    """Runs nothing: makes the folder, and refuses what is named in `refuse`."""
+    """Runs no command: creates the folder, and fails for names in `refuse`."""
     seen = []
 
     def run(command):

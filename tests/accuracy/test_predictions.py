@@ -1,4 +1,4 @@
-"""The lines of the bench: complete, blind to what was measured, and unmoved by broken cells beside them."""
+"""Predictions of the benchmark are complete, independent of measured values, and unaffected by broken cells in other rows."""
 
 import csv
 import random

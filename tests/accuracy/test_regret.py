@@ -1,4 +1,4 @@
-"""What a choice by predictions costs, and that it stays within its target on groups that no fit saw."""
+"""The cost of a choice by predictions is within its target on groups outside the fit."""
 
 from functools import cache
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""benchmarks/scoreable.toml: every condition has a row on either side of it."""
+"""benchmarks/scoreable.toml: every condition has a row that satisfies it and one that does not."""
 
 from pathlib import Path
 

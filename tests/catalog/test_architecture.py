@@ -1,4 +1,4 @@
-"""An architecture written out by hand: defaults, and errors that name the field."""
+"""An architecture in the spec: defaults, and errors that name the field."""
 
 from contextlib import suppress
 
@@ -53,8 +53,8 @@ def test_a_network_known_by_its_total_needs_no_layers():
     assert from_fields({"kind": "diffusion", "parameter_count": 1000}).attention == "none"
 
 
-def test_a_billion_layers_are_refused_before_anything_counts_them():
-    """Found by mutation: without a dense FFN the check for one walked through every layer first."""
+def test_a_billion_layers_are_refused_before_they_are_iterated():
+    """Found by mutation: without a dense FFN, the check iterated over every layer first."""
     with pytest.raises(ConfigError, match="more than 10000"):
         from_fields(SMALL | {"ffn": 0, "layers": 10**9})
 

@@ -1,4 +1,4 @@
-"""NIC layouts against the numbers that independent projects state (EFA health checks, Karpenter, cluster-toolkit)."""
+"""NIC layouts compared with the numbers of independent projects (EFA health checks, Karpenter, cluster-toolkit)."""
 
 import pytest
 from rackwright.catalog.rows import Fabric

@@ -1,4 +1,4 @@
-"""config.json files as they are on the Hub (trimmed to what says something about shape) give the catalog's architecture."""
+"""config.json files of the Hub, reduced to the fields of the architecture, give the architecture of the catalog."""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""The model rows: each against its publisher's own totals, each with its source."""
+"""Rows of models: the published parameter totals, and sources."""
 
 import re
 import time
@@ -31,7 +31,7 @@ def by_name(row):
 
 
 def as_published(row):
-    """The model's total, of what its publisher counts."""
+    """The model's total of the parameters that its publisher counts."""
     parts = count_parameters(row.architecture)
     copies = parts.mtp + parts.embedding + parts.head if parts.mtp else 0
     return {"model": parts.total, "trunk": parts.trunk, "checkpoint": parts.total + copies}[row.published.counts]

@@ -1,6 +1,6 @@
-"""Networks that are no stack of equal layers: their rows against a walk through the published layer list.
+"""Networks without equal layers: their rows compared with the published list of layers.
 
-Each walk counts matrices and convolutions once for parameters and once for operations (a multiply-add is 2).
+Each list counts matrices and convolutions once for parameters and once for operations (a multiply-add is 2).
 """
 
 import pytest
@@ -69,7 +69,7 @@ def flux(guided, image=4096, text=512):
 
 
 def mmdit(h, layers, qk_norm, image=4096, text=333):
-    """Stable Diffusion 3: two streams that attend together; the last text stream stops after its keys and values."""
+    """Stable Diffusion 3: two streams with joint attention; the last text stream ends after its keys and values."""
     walk, both = Walk(), image + text
     walk.conv(16, h, 2, 64, extra=1)
     for d_in, rows in ((4096, text), (256, 1), (h, 1), (2048, 1), (h, 1)):

@@ -132,7 +132,7 @@ def test_a_generation_without_links_is_refused(tmp_path):
     assert (Reason.UNPUBLISHED, "links of generation r9") in reasons
 
 
-def test_it_is_sized_on_its_own_price(built, catalog):
+def test_it_is_sized_with_its_price(built, catalog):
     _, plan, _ = built
     assert (plan.fits[0].candidate.machine, plan.fits[0].candidate.price_usd_per_hour) == ("p9.48xlarge", 100)
     assert plan.catalog_digest == catalog.digest != Catalog.default().digest
@@ -155,8 +155,8 @@ def test_rules_quotas_and_the_bill_read_the_same_rows(built, catalog):
     assert any(line.hourly_usd == 200 for line in costs.lines)
 
 
-def test_rules_refuse_what_its_rows_refuse(built, catalog):
-    """With the embedded catalog the machine is unknown, and no image is known to have its drivers."""
+def test_rules_refuse_values_outside_its_rows(built, catalog):
+    """The embedded catalog has neither the machine nor an image with its drivers."""
     assert "V-39" in {problem.code for problem in check(built[2])}
 
 

@@ -1,4 +1,4 @@
-"""The formulas by themselves: published counts of parts, and laws that hold for every shape."""
+"""The formulas alone: published counts of parts, and properties of every shape."""
 
 import pytest
 from hypothesis import given
@@ -36,11 +36,11 @@ SHAPES = st.fixed_dictionaries(
 @pytest.mark.parametrize(
     ("model", "rank", "expected"), [("llama-2-7b", 8, 4_194_304), ("llama-2-13b", 8, 6_553_600), ("llama-3.2-3b", 32, 9_175_040)]
 )
-def test_lora_on_queries_and_values_is_what_litgpt_and_peft_print(model, rank, expected):
+def test_lora_on_queries_and_values_has_the_count_of_litgpt_and_peft(model, rank, expected):
     assert lora_parameters(count_parameters(library.find(model).architecture).layers, rank, "qv") == expected
 
 
-def test_prompt_tuning_is_what_peft_prints():
+def test_prompt_tuning_has_the_count_of_peft():
     assert prompt_parameters(hidden=3072, virtual_tokens=200) == 614_400
 
 
@@ -55,7 +55,7 @@ def test_wider_targets_train_more():
 
 
 def test_latent_attention_of_deepseek_v3():
-    """187.1 M per layer: arXiv 2412.19437 section 4.2 dimensions put into the closed form by hand."""
+    """187.1 M per layer: dimensions of arXiv 2412.19437, section 4.2, in the closed formula."""
     by_hand = 7168 * 1536 + 1536 * 128 * 192 + 7168 * 576 + 512 * 128 * 256 + 128 * 128 * 7168
     assert sum(m.parameters for m in mla_matrices(7168, 128, 1536, 512, 128, 64, 128)) == by_hand == 187_105_280
 
@@ -80,7 +80,7 @@ def test_the_largest_block_of_a_mixture_is_a_layer_with_experts():
 
 
 @given(SHAPES)
-def test_parts_add_up_and_nothing_exceeds_the_whole(shape):
+def test_parts_add_up_to_the_total(shape):
     parts = count_parameters(from_fields(shape))
     assert parts.total == parts.embedding + parts.head + parts.other + parts.tower + sum(b.total for b in parts.layers)
     assert 0 < parts.active <= parts.total

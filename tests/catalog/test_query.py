@@ -1,4 +1,4 @@
-"""What the catalog answers: offerings with honest prices, machines by name, and hints for a misspelt one."""
+"""Queries of the catalog: offerings with published prices, machines by name, and suggestions for a misspelt one."""
 
 import pytest
 from rackwright.catalog import query
@@ -17,7 +17,7 @@ def test_a_published_price_is_no_reference(catalog):
     assert offering.price_as_of == "2026-07-20"
 
 
-def test_another_places_price_is_flagged_in_words(catalog):
+def test_a_price_of_another_region_is_marked(catalog):
     offering = find(catalog, "aws", "p5.48xlarge", "eu-north-1", Mode.ON_DEMAND)
     assert offering.price_is_reference
     assert offering.price_words == "price of us-east-1: none published here for eu-north-1"
@@ -58,7 +58,7 @@ def test_machines_without_an_api_name_are_never_offered(catalog):
     assert catalog.machine_by_name["u-p6e-gb200x36"].unit_nodes * 4 == 36
 
 
-def test_regions_may_be_patterns_and_order_is_deterministic(catalog):
+def test_regions_can_be_patterns_and_order_is_deterministic(catalog):
     once = list(query.offerings(catalog, "aws", ("us-*",), (Mode.SPOT, Mode.ON_DEMAND)))
     assert {o.region for o in once} == {"us-east-1", "us-east-2", "us-west-1", "us-west-2"}
     assert once == list(query.offerings(catalog, "aws", ("us-*",), (Mode.SPOT, Mode.ON_DEMAND)))

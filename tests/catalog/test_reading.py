@@ -1,4 +1,4 @@
-"""A wrong data file is named with file and line; the user's own price file is the user's fault, not ours."""
+"""An invalid data file is reported with file and line; an invalid price file of the user is a UserError."""
 
 import shutil
 import time

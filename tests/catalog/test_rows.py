@@ -1,4 +1,4 @@
-"""Every row of the catalog: there, once, sourced, dated, plausible, and in agreement with the others."""
+"""Every row of the catalog is unique, sourced, dated, plausible, and consistent with the others."""
 
 import csv
 import math

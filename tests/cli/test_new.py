@@ -1,5 +1,6 @@
 """`rackwright new`: the written files, and their use with the published package."""
 
+import ast
 import os
 import re
 import shutil
@@ -62,16 +63,42 @@ def test_program_equals_the_program_of_this_repository():
     assert theirs.replace("Path(__file__).resolve().parent", "ROOT") == ours
 
 
-IMPORT = re.compile(r"^from (rackwright[\w.]*) import (.+)$", re.MULTILINE)
+DOTTED = re.compile(r"(?<!-m )(?<![\w.])(rackwright(?:_pulumi)?(?:\.\w+)*)\.(\w+)\b")
+"""Dotted names of the packages, without modules of `python -m`."""
 
 
-def test_imports_of_the_project_and_the_guides_are_documented():
-    python = (ROOT / "docs" / "python.md").read_text()
+def test_project_and_guides_use_documented_names_only():
+    """Imports, and dotted names in the text. docs/python.md has a name in the table of its module, or with its module."""
     template = ROOT / "blueprints" / "rackwright" / "cli" / "scaffold" / "template"
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *template.rglob("*.py")]
-    imports = {found for page in pages for found in IMPORT.findall(page.read_text(encoding="utf-8"))}
-    assert len(imports) > 20
-    assert not [name for _, names in imports for name in names.split(", ") if not re.search(rf"[`.]{name}\b", python)]
+    pages = {
+        path: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *template.rglob("*.py"))
+    }
+    sources = [text for path, text in pages.items() if path.suffix == ".py"]
+    sources += [block for text in pages.values() for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL)]
+    used = {found for source in sources for found in _imported(source)}
+    used |= {found for text in pages.values() for found in DOTTED.findall(text)}
+    assert len(used) > 60
+    assert sorted(used - _documented()) == []
+
+
+def _imported(source: str) -> list[tuple[str, str]]:
+    """(module, name) of imports from the packages."""
+    imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    return [(node.module or "", alias.name) for node in imports for alias in node.names if (node.module or "").startswith("rackwright")]
+
+
+def _documented() -> set[tuple[str, str]]:
+    """(module, name) of every name in docs/python.md."""
+    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    found = set(re.findall(r"`(rackwright[\w.]*)\.(\w+)", text))
+    for section in text.split("\n## ")[1:]:
+        heading, _, content = section.partition("\n")
+        found |= {(heading.strip("`"), name) for name in re.findall(r"^\| `(\w+)", content, re.MULTILINE)}
+        found |= {tuple(f"rackwright_pulumi.aws.{module} {name}".split()) for module, name in re.findall(r"`(\w+)` \| `(Aws\w+)`", content)}
+    parts = text.partition("`rackwright.stackplan` has the parts")[2].partition("\n\n")[0]
+    found |= {("rackwright.stackplan", name) for name in re.findall(r"`(\w+)`", parts)}
+    modules = {module for module, _ in found}
+    return found | {tuple(module.rsplit(".", 1)) for module in modules if "." in module}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Commands on a spec that reads outputs of other stacks: nothing is deployed, so placeholders take their place."""
+"""Commands on a spec with outputs of other stacks: no stack is deployed, so placeholders are used."""
 
 import json
 

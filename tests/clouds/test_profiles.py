@@ -1,4 +1,4 @@
-"""What a profile names exists: rows of the catalog, options and blueprints of the spec."""
+"""Names in a profile exist: rows of the catalog, options and blueprints of the spec."""
 
 from dataclasses import replace
 
@@ -51,6 +51,6 @@ def test_default_zones_support_a_control_plane():
 
 @pytest.mark.parametrize(("code", "broken"), [("R-30", False), ("V-10", True)])
 def test_a_rule_of_one_cloud_is_not_checked_on_another(code, broken):
-    """R-30 is of AWS, V-10 of Google Cloud: the plan has no owner tag, and a name that is too long there."""
+    """R-30 is a rule of AWS, V-10 one of Google Cloud: the plan has no owner tag, and a name that is too long for Google Cloud."""
     plan = replace(plans.ALL["tpu"](), tags=(), name="x" * 60)
     assert bool([*RULES.rules[code].problems(StackContext(plan, Catalog.default()))]) is broken

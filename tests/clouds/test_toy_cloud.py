@@ -1,4 +1,4 @@
-"""A cloud is a profile, rows of the catalog and a compile path: one made up here gets through plan and compile."""
+"""A cloud is a profile, rows of the catalog and a compile path: an invented one is planned and compiled."""
 
 import json
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ tags: {{owner: test}}
 
 
 def toy_catalog() -> Catalog:
-    """The catalog with one machine for sale on the toy cloud: an L4, at a dollar an hour."""
+    """The catalog with one machine of the toy cloud: an L4 for one dollar an hour."""
     ours = Catalog.default()
     machine = replace(ours.machine_by_name["g6.xlarge"], name="toy.1", cloud="toy", capacity_modes=(CapacityMode.ON_DEMAND,))
     price = Price("toy.1", "toy", "toyland", CapacityMode.ON_DEMAND, 1.0, "node", "", "test", "2026-11-01")
@@ -103,7 +103,7 @@ def test_a_registered_cloud_is_sized_compiled_checked_and_priced(toy, spec_file)
 
 @pytest.mark.parametrize("command", ["plan", "compile"])
 def test_the_commands_know_a_registered_cloud(toy, spec_file, capsys, monkeypatch, command):
-    """Commands have no catalog of their own, so that they read the embedded one."""
+    """Commands accept no catalog, so they read the embedded one."""
     monkeypatch.setattr(Catalog, "default", lambda: toy)
     assert run([command, str(spec_file), "--json", "--today", TODAY.isoformat()]) == 0
     answer = json.loads(capsys.readouterr().out)

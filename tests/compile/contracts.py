@@ -1,4 +1,4 @@
-"""The charts' own values files and the CRDs' own schemas, from outside the repository; tests skip visibly without them."""
+"""The charts' values files and the schemas of CRDs, from outside the repository; tests without them are skipped visibly."""
 
 import os
 from functools import cache
@@ -18,7 +18,7 @@ def chart_values(name: str, version: str) -> dict[str, Any]:
 
 
 def unknown_paths(given: dict[str, Any], known: dict[str, Any], path: str = "") -> list[str]:
-    """Paths of `given` that the chart does not have. Below an empty or absent default anything goes: the chart passes it on."""
+    """Paths of `given` that the chart does not have. Below an empty or absent default every path is valid: the chart passes it on."""
     found = []
     for key, value in given.items():
         here = f"{path}.{key}".strip(".")
@@ -31,7 +31,7 @@ def unknown_paths(given: dict[str, Any], known: dict[str, Any], path: str = "") 
 
 @cache
 def crd_schemas() -> dict[tuple[str, str], dict[str, Any]]:
-    """(apiVersion, kind) -> schema, closed: a field the CRD lacks is an error, as strict server-side apply makes it."""
+    """(apiVersion, kind) to schema. Fields that the CRD lacks are errors, as in strict server-side apply."""
     found = {}
     for file in sorted((ROOT / "crds").glob("*/*.yaml")):
         for crd in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
@@ -46,7 +46,7 @@ def crd_schemas() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def errors_of(body: dict[str, Any]) -> list[str] | None:
-    """What the CRD says against an object; None when the object's kind has no CRD here."""
+    """Violations of the CRD by an object; None without a CRD for the object's kind."""
     schema = crd_schemas().get((body["apiVersion"], body["kind"]))
     if schema is None:
         return None

@@ -1,4 +1,4 @@
-"""Finding a part of a compiled plan by its name."""
+"""Find a part of a compiled plan by its name."""
 
 from rackwright.stackplan import ReleasePlan, StackPlan
 

@@ -1,4 +1,4 @@
-"""Writes tests/cases/compile/*.json anew; look at the difference before committing it."""
+"""Write tests/cases/compile/*.json; read the difference before committing it."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parents[1] / "cases" / "compile"
 
 
 def shown(plan: StackPlan) -> dict[str, Any]:
-    """The plan as data; scripts and 33 alike interfaces by their first lines only."""
+    """The plan as data, with only the first lines of scripts and of 33 equal interfaces."""
     data = json.loads(plan.to_json())
     if data["box"]:
         data["box"]["setup_script"] = data["box"]["setup_script"].splitlines()[1]

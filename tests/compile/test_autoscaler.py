@@ -1,4 +1,4 @@
-"""The cluster autoscaler's order of pools, as it reads it."""
+"""The order of pools in the configuration of the cluster autoscaler."""
 
 import re
 
@@ -19,14 +19,14 @@ def priorities(plan):
 
 
 def test_pools_of_equal_preference_share_a_priority():
-    """One priority written twice is a YAML map of which only the last half is read: the others would grow by chance."""
+    """YAML keeps only the last of two equal keys, so two entries with one priority would lose a pool."""
     plan = plans.compiled(plans.training_case(blueprint={"pools": EXTRAS}))
     assert priorities(plan) == {100: [".*-pool-debug-nodes-.*", ".*-pool-small-nodes-.*"]}
 
 
 @pytest.mark.parametrize("stack", ["chat", "a-name-of-forty-characters-which-is-most"])
 def test_pattern_of_a_pool_matches_only_its_scaling_group(stack):
-    """EKS names the scaling group after the node group, whose long name is cut."""
+    """EKS names the scaling group after the node group, and truncates long names."""
     spec, sizing, fit = plans.eks_fleet_case(place=FALLBACK, blueprint={"ttl": "14d", "nodes": {"provisioner": "managed"}})
     plan = compile_plan(spec.model_copy(update={"name": stack}), sizing, fit, today=plans.TODAY)
     groups = [n for n in record(lambda: declare(plan) and None, stack="test").nodes.values() if n.type == "aws:eks/nodeGroup:NodeGroup"]

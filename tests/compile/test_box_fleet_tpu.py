@@ -1,4 +1,4 @@
-"""Box on AWS, InferenceFleet and TpuPod on GKE, sentence by sentence; and what no path builds."""
+"""Box on AWS, InferenceFleet and TpuPod on GKE, and combinations without a blueprint."""
 
 import re
 from dataclasses import replace
@@ -54,7 +54,7 @@ def test_box_stops_when_idle_and_joins_its_local_disks():
 
 @pytest.mark.parametrize("machine", ["g6e.xlarge", "g6e.2xlarge", "p5.48xlarge"])
 def test_box_with_one_busy_accelerator_is_not_idle(machine):
-    """One busy core of 192 is half a percent: below a fixed 2 % a run on one of eight GPUs was stopped in its first hour."""
+    """One busy core of 192 is half a percent: with a fixed limit of 2 %, a run on one of eight GPUs was stopped in its first hour."""
     spec, sizing, fit = plans.box_case()
     box = plans.compiled((spec, sizing, plans.on_machine(fit, machine))).box
     one_core = 100 / Catalog.default().machine(machine).vcpus
@@ -111,7 +111,7 @@ def test_fleet_does_not_wait_for_weights_that_are_uploaded_later():
 
 
 def test_fleet_node_disk_holds_the_weights_cache_of_every_replica():
-    """5 GiB is what the sidecar reserves by itself; what all pods of a node reserve must fit beside GKE's own part of the disk."""
+    """The sidecar reserves 5 GiB by default; reservations of all pods must fit on the disk together with GKE's part."""
     annotations = manifest(plans.fleet_plan(), "serving.deployment")["spec"]["template"]["metadata"]["annotations"]
     assert annotations["gke-gcsfuse/ephemeral-storage-request"] == "17Gi"  # 16 GB and a tenth
     assert {annotations[f"gke-gcsfuse/{what}-limit"] for what in ("cpu", "memory", "ephemeral-storage")} == {"0"}
@@ -172,7 +172,7 @@ def test_tpu_quota_is_all_chips():
 
 
 def test_tpu_namespace_allows_locked_memory():
-    """GKE: without SYS_RESOURCE a container cannot; a baseline namespace refuses it (rule V-89)."""
+    """A container on GKE requires SYS_RESOURCE, which a baseline namespace refuses (rule V-89)."""
     plan = plans.tpu_plan()
     assert dict(plan.namespaces)["team-research"] == "privileged"
     baseline = tuple((name, "baseline" if name == "team-research" else level) for name, level in plan.namespaces)

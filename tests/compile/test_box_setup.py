@@ -1,4 +1,4 @@
-"""The script every boot of a box runs, on a machine made of a folder: its tools are fakes that read and write files there."""
+"""The boot script of a box, run in a folder with fake tools that read and write files."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ TOOLS = {
 
 
 class Machine:
-    """disks: (device, model, names lsblk shows below and with it). Fakes write what was called into `calls`."""
+    """disks: (device, model, names that lsblk lists with it). Fake tools append their calls to `calls`."""
 
     def __init__(self, folder: Path, *disks: tuple[str, str, str]):
         self.folder = folder
@@ -49,7 +49,7 @@ class Machine:
         (self.folder / name).write_text("".join(":".join(disk) + "\n" for disk in disks))
 
     def boot(self, script: Path | None = None) -> "Machine":
-        """The first boot runs the user data, a later one what it left in per-boot."""
+        """The first boot runs the user data, later ones the script in per-boot."""
         text = plans.box_plan().box.setup_script
         for place in PLACES:
             text = text.replace(place, f"{self.folder}{place.replace('/etc', '')}")
@@ -60,7 +60,7 @@ class Machine:
         return self
 
     def reboot(self, lost: bool) -> "Machine":
-        """lost: the machine was stopped, so its local disks are new. What fstab names is mounted before scripts run."""
+        """lost: the machine was stopped, so its local disks are new. Entries of fstab are mounted before scripts run."""
         (self.folder / "mounted").write_text(f"{self.folder}/data\n" if self.read("fstab") else "")
         if lost:
             kept = [line for line in self.read("labels").splitlines() if line.endswith(":data")]
@@ -98,7 +98,7 @@ def test_one_local_disk_needs_no_raid(tmp_path):
 
 
 def test_after_a_stop_scratch_is_recreated_and_data_is_kept(tmp_path):
-    """The idle alarm stops the machine: before, /scratch was an empty folder of the root disk from the second start on."""
+    """The idle alarm stops the machine; after a start /scratch was an empty folder of the root disk."""
     machine = Machine(tmp_path, ROOT, DATA, *LOCAL).boot().reboot(lost=True)
     assert machine.ended.returncode == 0, machine.ended.stderr
     assert machine.mounted == {"/data", "/scratch"}

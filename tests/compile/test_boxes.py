@@ -1,4 +1,4 @@
-"""A box on every machine AWS sells: a plan its rules accept, or the reason why not; and what each family of machines gets."""
+"""A box on every AWS machine: a plan that satisfies all rules, or the reason of the rejection; images and disks by machine family."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ STARTS = (
 
 
 def compiled(machine: str, mode: str = "on-demand", **blueprint) -> StackPlan:
-    """Raises UserError with the reasons why there is no such box."""
+    """Raise UserError with the reasons of the rejection."""
     row = MACHINES[machine]
     spec, sizing, fit = plans.box_case()
     spec = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"kind": "box", **blueprint})})

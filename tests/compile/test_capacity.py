@@ -1,4 +1,4 @@
-"""How machines are bought, from the spec to the graph: reservations, blocks, fallbacks, pools of one's own."""
+"""Capacity from the spec to the graph: reservations, blocks, fallbacks, extra pools."""
 
 from datetime import UTC, date, datetime
 
@@ -64,7 +64,7 @@ def graph_of(plan):
 
 @pytest.mark.parametrize(("machine", "drains"), [("p5.48xlarge", "10:20"), ("p6e-gb200.36xlarge", "09:50"), ("trn2u.48xlarge", "09:50")])
 def test_nodes_drain_before_ec2_reclaims_them(machine, drains):
-    """EC2 ends machines 30 minutes before a block does, those of an UltraServer 60 minutes (capacity vanishes mid-run, recipes F32)."""
+    """EC2 terminates machines 30 minutes before the end of a block, those of an UltraServer 60 minutes (recipes F32)."""
     spec, sizing, fit = case("ordered", {"capacity_block": BLOCK["capacity_block"] | {"instance": machine}}, mode="capacity-block", name=CR)
     want = capacity_plan(CompileContext(spec, sizing, fit, date(2026, 11, 21), catalog=Catalog.default()))
     assert want.drains_at == f"2026-12-08T{drains}:00+00:00"
@@ -96,7 +96,7 @@ def test_placement_group_never_is_respected():
 
 
 def test_a_capacity_block_is_in_the_pool():
-    """Types that are never there on demand: the node group says CAPACITY_BLOCK, and template and market the block."""
+    """Types that are not sold on demand: the node group has CAPACITY_BLOCK, template and market options have the block."""
     graph = graph_of(block_plan(datetime(2026, 12, 2, tzinfo=UTC)))
     template, nodes = pool_inputs(graph, TEMPLATE), pool_inputs(graph, NODES)
     assert nodes["capacityType"] == "CAPACITY_BLOCK"
@@ -136,7 +136,7 @@ def test_machines_and_storage_are_in_the_zone_of_the_reservation(entry, mode, na
     ],
 )
 def test_a_block_pool_follows_the_schedule_of_the_block(now, start, schedules):
-    """A time that has passed is not sent: AWS refuses it. The size that the schedules set is theirs, whatever an update says."""
+    """AWS refuses a schedule in the past. Updates ignore the size that schedules set."""
     graph = graph_of(block_plan(datetime(*now, tzinfo=UTC)))
     made = {n.name.rpartition("-")[2]: (n.inputs["startTime"], n.inputs["desiredCapacity"]) for n in graph.by_type(SCHEDULE)}
     assert made == schedules

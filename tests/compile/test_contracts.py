@@ -1,4 +1,4 @@
-"""What is compiled is what the charts and the CRDs of the pinned versions accept."""
+"""Compiled values and objects satisfy the charts and CRDs of the pinned versions."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_every_custom_resource_fits_its_crd(name):
 
 
 def filled(value):
-    """The object with a literal for every ref."""
+    """The object with a literal for each ref."""
     if isinstance(value, dict):
         return "literal" if "$ref" in value or "$format" in value else {k: filled(v) for k, v in value.items()}
     return [filled(v) for v in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Budget, idle alarm and reminders, from the spec and the day."""
+"""Budget, idle alarm and reminders from the spec and the date."""
 
 from datetime import date
 
@@ -33,7 +33,7 @@ def test_without_a_goal_there_is_no_budget():
 
 
 def test_a_large_and_a_small_machine_are_idle_below_different_loads():
-    """Half a core of agents is two percent of 192 processors at most, and six of eight."""
+    """Half a core of agents is at most two percent of 192 vCPUs, and six percent of eight."""
     large, small = plans.training_case(), plans.training_case(machine="g5.2xlarge", fabric="none")
     assert (guard_of(large).idle_cpu_percent, guard_of(small).idle_cpu_percent) == (2.0, 6.25)
 
@@ -44,7 +44,7 @@ def test_a_box_stops_when_idle_without_an_alarm():
 
 
 def test_reminders_are_in_the_future():
-    """A date that has passed must not break an update: AWS takes no schedule in the past."""
+    """AWS refuses a schedule in the past, so a past date is left out."""
     last = "2026-12-05"
     assert [days for days, _ in reminders(last, date(2026, 11, 20))] == [7, 1, 0]
     assert [days for days, _ in reminders(last, date(2026, 11, 28))] == [1, 0]

@@ -1,4 +1,4 @@
-"""InferenceFleet on EKS, sentence by sentence: who makes the machines, how weights and requests come in."""
+"""InferenceFleet on EKS: node provisioning, weights and requests."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ NOT_KEPT = {"cluster-autoscaler", "neuron-helm-chart"}
 
 
 def filled(value):
-    """The object with a literal for every ref: an id that fits every pattern a CRD has for ids."""
+    """The object with a literal for each ref, an ID that matches every pattern of the CRDs."""
     if isinstance(value, dict):
         ids = {"network.machine_subnet_id": "subnet-0a", "cluster.security_group_id": "sg-0a", "network.fabric_group_id": "sg-0b"}
         return (
@@ -49,7 +49,7 @@ def test_every_custom_resource_fits_its_crd(name):
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_fleets_keep_every_rule(name):
+def test_fleets_satisfy_every_rule(name):
     assert check(PLANS[name]) == []
 
 
@@ -72,7 +72,7 @@ def test_provisioner_auto_is_karpenter_where_it_is_supported():
 
 
 def test_karpenter_uses_the_recorded_image():
-    """A newer rackwright must not roll the machines of a running fleet."""
+    """A newer rackwright must not replace the machines of a running fleet."""
     plan = PLANS["fleet-eks"]
     assert ("karpenter", "al2023@v20260728") in plan.pins.images
     older = VersionPins(images=(("karpenter", "al2023@v20260101"),))
@@ -187,7 +187,7 @@ def test_the_autoscaler_grows_the_preferred_pool_first():
 
 
 def test_an_existing_cluster_uses_node_groups():
-    """Its Karpenter is the owner's: it may not hand out a role of this stack's, and a second identity of its pods is refused."""
+    """The cluster's Karpenter cannot pass a role of this stack, and a second identity of its pods is refused."""
     guest = {"cluster": {"name": "shared"}}
     plan = plans.compiled(plans.eks_fleet_case(blueprint=guest))
     assert {pool.provisioner for pool in plan.pools} == {"managed"}
@@ -198,7 +198,7 @@ def test_an_existing_cluster_uses_node_groups():
 
 @pytest.mark.parametrize(("provisioner", "start"), [("karpenter", 1), ("managed", 8)])
 def test_pools_of_a_block_follow_its_schedule(provisioner, start):
-    """Node groups are filled and emptied by a schedule, Karpenter drains by itself; neither may insist on a machine."""
+    """A schedule scales node groups, and Karpenter drains its nodes; neither can require a node to stay."""
     hours = {"start": "2026-11-20T11:30:00Z", "end": "2026-12-04T11:30:00Z"}
     block = {"id": "cr-0123456789abcdef0", "instance": "p5.48xlarge", "count": 8, "zone": "us-east-1a"} | hours
     place = plans.AWS | {"capacity": {"ordered": [{"capacity_block": block}]}}

@@ -1,4 +1,4 @@
-"""The file system: what the spec says of it, and sizing for the rest."""
+"""The file system by the options of the spec, and by sizing for the others."""
 
 from functools import partial
 
@@ -24,12 +24,12 @@ def lustre_problems(plan, level=None):
     return [problem for problem in found if level in (None, problem.level)]
 
 
-def test_lustre_without_options_is_the_same_as_the_word():
+def test_lustre_without_options_equals_the_word_lustre():
     assert described().lustre == plans.training_plan().lustre
 
 
 def test_a_given_size_uses_the_slowest_sufficient_tier():
-    """8 GB/s from 19,200 GiB are 427 MB/s per TiB."""
+    """8 GB/s from 19,200 GiB is 427 MB/s per TiB."""
     want = described(capacity="19200 GiB").lustre
     assert (want.capacity_gib, want.throughput_mb_s_per_tib) == (19200, 500)
 
@@ -71,7 +71,7 @@ def test_efa_follows_the_spec_or_the_required_rate():
     [(4, "p5.48xlarge", 8), (4, "p5en.48xlarge", 8), (4, "p6-b300.48xlarge", 16), (4, "g6e.48xlarge", 2), (256, "p5.48xlarge", 4)],
 )
 def test_lustre_interfaces_are_limited_by_fsx_and_the_file_system(nodes, machine, interfaces):
-    """1,024 connections of all machines together."""
+    """FSx permits 1,024 connections of all clients together."""
     case = partial(plans.training_case, nodes=nodes, machine=machine)
     assert described(efa=True, case=case).pool("gpu").lustre_interfaces == interfaces
 
@@ -103,7 +103,7 @@ def test_checkpoints_are_exported_to_created_buckets_only():
 
 
 def test_backups_are_billed_by_use():
-    """FSx makes none of a file system that is linked to a bucket."""
+    """FSx makes no backups of a file system that is linked to a bucket."""
     spec, _, fit = plans.training_case()
     linked = plans.training_plan()
     alone = plans.replace(linked, lustre=plans.replace(linked.lustre, imports=()))
@@ -113,7 +113,7 @@ def test_backups_are_billed_by_use():
 
 
 class TestTiers:
-    def test_servers_follow_the_run_and_the_cache_its_dataset(self):
+    def test_throughput_fits_the_run_and_the_cache_its_dataset(self):
         want = described((4e12, 9e9), tiering="intelligent").lustre
         assert (want.kind, want.throughput_mb_s, want.metadata_iops) == ("tiered", 12000, 6000)
         assert want.cache_gib == 3 * 32

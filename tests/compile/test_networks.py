@@ -1,4 +1,5 @@
-"""Addresses on AWS: the usual layout stays as it is, others are cut alike, and what does not fit is refused with what would."""
+"""Address layouts on AWS: the default layout is unchanged, other ranges are divided, and a range that does not fit is rejected with one
+that does."""
 
 from ipaddress import ip_network
 

@@ -1,4 +1,4 @@
-"""InferenceFleet on Inferentia2 and Trainium: how devices become cores, what is compiled for how long, and what is refused."""
+"""InferenceFleet on Inferentia2 and Trainium: cores by device, compilation, and rejections."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def fleet(
     uri: str = "s3://models/weights",
     **workload,
 ) -> StackPlan:
-    """With the usual image, unless `run` is given."""
+    """A fleet with the default image unless `run` is set."""
     asked = {"run": {}, "model": {"base": model, "weights": {"uri": uri}}} | workload
     spec, sizing, fit = plans.neuron_fleet_case(machine, workload=asked, parallelism=ParallelLayout(tensor=tensor), nodes=3)
     sizing = replace(sizing, facts=replace(sizing.facts, model=model))
@@ -80,7 +80,7 @@ def test_neuron_pools_install_the_neuron_plugin_only():
 
 
 def test_compiled_programs_have_a_writable_folder_and_time():
-    """Weights of a bucket are mounted read-only, and beside them is where NxD Inference would write."""
+    """Weights of a bucket are mounted read-only, and NxD Inference writes beside them by default."""
     plan = fleet()
     main = server(plan)
     env = {row["name"]: row["value"] for row in main["env"]}
@@ -127,7 +127,7 @@ def test_custom_arguments_are_not_checked():
 
 
 def test_every_chip_has_its_cores():
-    """A new one is refused until its cores and degrees are known."""
+    """A new chip is rejected until the catalog has its cores and degrees."""
     assert {row.name for row in Catalog.default().accelerators if row.neuron_cores} == {"AWS Inferentia2", "AWS Trainium1", "AWS Trainium2"}
 
 

@@ -1,4 +1,4 @@
-"""How the machines of a training cluster are set up: image, drivers, and the one way devices reach pods."""
+"""Nodes of a training cluster: image, drivers, and device plugins or claims."""
 
 import pytest
 import yaml
@@ -32,7 +32,7 @@ def test_every_multi_node_machine_satisfies_every_rule_in_every_image_family(mac
 
 
 def test_the_smallest_efa_machine_has_a_working_set_up():
-    """dstack 3069: p5.4xlarge got an image without EFA. Here the image has it, and the plugin runs on exactly that machine."""
+    """dstack 3069: p5.4xlarge had an image without EFA. Here the image has EFA, and the plugin runs on this machine."""
     plan = plans.nodes_plan("p5.4xlarge")
     assert plan.pool("gpu").image == "al2023-nvidia"
     assert [nic.kind for nic in plan.pool("gpu").nics] == ["ip", "fabric"]
@@ -41,7 +41,7 @@ def test_the_smallest_efa_machine_has_a_working_set_up():
 
 @pytest.mark.parametrize("machine", [m for m in MULTI_NODE if m != "inf2.48xlarge"])
 def test_the_efa_driver_lists_the_machines_with_efa(machine):
-    """sagemaker-hyperpod-cli 367 and 318: the wrong list, and jobs that asked for no EFA. Jobs here are admitted with all they can ask."""
+    """sagemaker-hyperpod-cli 367 and 318: wrong list of machines, and jobs that requested no EFA. Here jobs can request all interfaces."""
     plan = plans.nodes_plan(machine)
     assert release(plan, "aws-efa-k8s-device-plugin").values["supportedInstanceLabels"]["values"] == [machine]
     queue = next(m.body for m in plan.manifests if m.key == "queue.cluster-queue")
@@ -100,7 +100,7 @@ def test_claims_and_device_plugins_have_the_same_quota():
 
 
 def beside(family: str, **extra) -> StackPlan:
-    """The training cluster on an image of one's own, with another pool."""
+    """The training cluster with a custom image and an extra pool."""
     shape = {
         "nodes": {"image": {"ami": plans.OWN_AMI, "family": family}},
         "pools": [{"name": "extra", "nodes": 2} | extra],

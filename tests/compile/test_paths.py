@@ -1,4 +1,4 @@
-"""The whole StackPlan of each blueprint, held to a file that is read like code. Renew: python -m tests.compile.renew"""
+"""The StackPlan of each blueprint equals its recorded file. Renew: python -m tests.compile.renew"""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What pods of a team reach and who reaches them: closed, but for what a job or a server cannot work without."""
+"""Ingress and egress of a team's pods: closed, except for the traffic that jobs and servers need."""
 
 from ipaddress import ip_address, ip_network
 
@@ -17,7 +17,7 @@ def rules(plan, direction: str) -> list[dict]:
 
 
 def leads_out(plan, address: str, port: int) -> bool:
-    """True when an address outside the cluster can be reached on a port."""
+    """True if a port of an address outside the cluster can be reached."""
 
     def matches(rule) -> bool:
         blocks = [peer["ipBlock"]["cidr"] for peer in rule["to"] if "ipBlock" in peer] if "to" in rule else ["0.0.0.0/0"]
@@ -28,7 +28,7 @@ def leads_out(plan, address: str, port: int) -> bool:
 
 
 def may_call(plan, namespace: str) -> list[set[int]]:
-    """Ports that pods of another namespace reach, per rule; an empty set is every port."""
+    """Ports that pods of another namespace can reach, per rule; an empty set is every port."""
     selector = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
     return [{p["port"] for p in rule.get("ports", ())} for rule in rules(plan, "ingress") if selector in rule["from"]]
 

@@ -1,4 +1,4 @@
-"""What holds for every plan, whatever the blueprint, the machine, the count and the way it is bought."""
+"""Properties of every plan with any blueprint, machine, count and capacity mode."""
 
 import json
 from fnmatch import fnmatch
@@ -95,7 +95,7 @@ def test_team_namespaces_are_closed_by_default(name):
     zone=st.sampled_from(["us-east-1a", "us-east-1e", "us-east-1f"]),
 )
 @settings(max_examples=60, deadline=None)
-def test_any_efa_cluster_keeps_every_rule(nodes, machine, mode, zone):
+def test_any_efa_cluster_satisfies_every_rule(nodes, machine, mode, zone):
     assume(mode != "capacity-block" or machine != "g6e.48xlarge")  # of which no block is sold
     block = "cr-0123456789abcdef0" if mode == "capacity-block" else ""
     plan = plans.compiled(plans.training_case(nodes, machine, capacity=mode, capacity_id=block, zones=(zone,)))
@@ -106,7 +106,7 @@ def test_any_efa_cluster_keeps_every_rule(nodes, machine, mode, zone):
 
 @given(slices=st.integers(1, 8), shape=st.sampled_from([("2x4", 2), ("4x4", 4), ("4x8", 8), ("16x16", 64)]), flex=st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_any_pod_keeps_every_rule(slices, shape, flex):
+def test_any_pod_satisfies_every_rule(slices, shape, flex):
     topology, hosts = shape
     plan = plans.compiled(plans.tpu_case(slices, hosts, topology, capacity="flex-start" if flex else "spot"))
     assert check(plan) == []
@@ -116,7 +116,7 @@ def test_any_pod_keeps_every_rule(slices, shape, flex):
 
 @given(least=st.integers(1, 4), more=st.integers(0, 60))
 @settings(max_examples=30, deadline=None)
-def test_any_fleet_keeps_every_rule(least, more):
+def test_any_fleet_satisfies_every_rule(least, more):
     case = plans.fleet_case({"min_replicas": least, "max_replicas": least + more})
     spec, sizing, fit = case
     fit = plans.with_replicas(fit, least, least + more)

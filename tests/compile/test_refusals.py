@@ -1,4 +1,4 @@
-"""Every id of a problem outside the rules is in the table of codes, and nothing else is."""
+"""The table of codes has every ID of a problem outside the rules, and no other."""
 
 import ast
 from pathlib import Path
@@ -14,7 +14,7 @@ DYNAMIC = {"schema_errors.py", "tree.py", "expired_blocks.py", "rule.py"}
 
 
 def made(path: Path) -> set[str | None]:
-    """Ids of every `Problem("...")` in a file; None for one that is not a constant."""
+    """IDs of every `Problem("...")` in a file; None for one that is not a constant."""
     calls = (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call) and node.args)
     ids = (call.args[0] for call in calls if isinstance(call.func, ast.Name) and call.func.id == "Problem")
     return {str(first.value) if isinstance(first, ast.Constant) else None for first in ids}

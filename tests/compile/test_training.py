@@ -1,4 +1,4 @@
-"""TrainingCluster on EKS, sentence by sentence."""
+"""TrainingCluster on EKS."""
 
 from datetime import date, datetime
 
@@ -46,7 +46,7 @@ def test_fabric_interfaces_per_machine(machine, count):
 
 
 def test_capacity_block_has_no_placement_group():
-    """eksctl 7949, terraform-aws-eks 3730: a forced group left 5 of 16 reserved machines out."""
+    """eksctl 7949, terraform-aws-eks 3730: a forced placement group excluded 5 of 16 reserved machines."""
     assert plans.training_plan().pool("gpu").adjacent
     assert not block_plan(date(2026, 12, 2)).pool("gpu").adjacent
 
@@ -99,7 +99,7 @@ def test_quota_covers_all_resources_of_a_job():
 
 
 def test_topology_levels_require_topology_of_ec2():
-    """https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-topology-prerequisites.html lists machines, not families."""
+    """https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-topology-prerequisites.html lists machine types, not families."""
 
     def levels(machine):
         plan = plans.compiled(plans.training_case(machine=machine))
@@ -113,7 +113,7 @@ def test_topology_levels_require_topology_of_ec2():
 
 
 def test_lustre_is_the_cheapest_sufficient_tier():
-    """8 GB/s needs 16,000 GB at 500 MB/s per TiB; 1000 would hold too little for its price, 250 too slow for its size."""
+    """8 GB/s needs 16,000 GB at 500 MB/s per TiB; 1000 is too small for its price, and 250 too slow for its size."""
     want = plans.training_plan().lustre
     assert (want.capacity_gib, want.throughput_mb_s_per_tib, want.rdma) == (16800, 500, False)
     assert want.imports == (("/data", "data"),)
@@ -149,7 +149,7 @@ def test_an_existing_network_is_not_changed():
 
 
 def test_floor_of_the_fabric_is_known_for_h100():
-    """NVIDIA's recipe: 300 GB/s all-reduce between two machines on EKS (field.md, section 2b)."""
+    """NVIDIA's recipe measures 300 GB/s all-reduce between two machines on EKS (field.md, section 2b)."""
     assert plans.training_plan().expected_fabric.busbw_floor_gb_s == 300
     assert plans.compiled(plans.training_case(machine="g6e.48xlarge")).expected_fabric.busbw_floor_gb_s is None
 

@@ -1,4 +1,4 @@
-"""Replicas that span machines, on EKS: one group of pods whose leader answers, with all of the fabric."""
+"""Replicas that span machines, on EKS: one group of pods per replica with all EFA interfaces; the leader serves requests."""
 
 import json
 
@@ -13,12 +13,12 @@ WIDE = plans.FLEETS["fleet-wide"]()
 
 
 def parts(plan: StackPlan) -> tuple[dict, dict]:
-    """Leader and worker of a group: their containers."""
+    """Containers of the leader and of the worker of a group."""
     group = manifest(plan, "serving.group")["spec"]["leaderWorkerTemplate"]
     return tuple(group[key]["spec"]["containers"][0] for key in ("leaderTemplate", "workerTemplate"))
 
 
-def test_a_replica_of_two_machines_is_one_group_whose_leader_answers():
+def test_a_replica_of_two_machines_is_one_group_with_a_serving_leader():
     plan = WIDE
     group = manifest(plan, "serving.group")["spec"]
     assert (group["leaderWorkerTemplate"]["size"], group["leaderWorkerTemplate"]["restartPolicy"]) == (2, "RecreateGroupOnPodRestart")
@@ -31,7 +31,7 @@ def test_a_replica_of_two_machines_is_one_group_whose_leader_answers():
 
 
 def test_no_service_has_the_name_of_the_group():
-    """LeaderWorkerSet finds its leaders by a headless service of that name, makes it only where there is none, and has no DNS without."""
+    """LeaderWorkerSet creates a headless service of that name only if none exists, and finds its leaders by it."""
     services = {want.body["metadata"]["name"] for want in WIDE.manifests if want.body["kind"] == "Service"}
     assert manifest(WIDE, "serving.group")["metadata"]["name"] not in services
     (queries,) = {q["metadata"]["query"].partition("service=")[2][:14] for q in manifest(WIDE, "serving.scaler")["spec"]["triggers"]}
@@ -49,7 +49,7 @@ def test_workers_join_the_leader_and_have_no_port():
 
 
 def test_multi_node_pods_request_efa():
-    """Pods ask for every EFA interface of a machine that is not there yet, so that it comes with them (skypilot#10055)."""
+    """Pods request every EFA interface, so that Karpenter adds a machine with them (skypilot#10055)."""
     plan = WIDE
     fabric = sum(nic.kind == "fabric" for nic in plan.pool("gpu").nics)
     for part in parts(plan):
@@ -61,7 +61,7 @@ def test_multi_node_pods_request_efa():
 
 
 def test_karpenter_uses_all_efa_interfaces_and_a_placement_group():
-    """No interface is left to its guess, and no pod asks for what it does not know before a machine has joined."""
+    """Interfaces are requested explicitly, and no pod requests a resource that is unknown before a node has joined."""
     plan = WIDE
     spec = manifest(plan, "nodes.gpu.class")["spec"]
     nics = spec["networkInterfaces"]
@@ -85,7 +85,7 @@ def test_karpenter_nodes_have_the_memlock_limit_of_node_groups():
     assert {limit["type"]: limit["hard"] for limit in limits} == LIMITS
 
 
-def test_replicas_on_node_groups_ask_for_huge_pages_or_claim_their_interfaces():
+def test_replicas_on_node_groups_request_huge_pages_or_claim_their_interfaces():
     plan = plans.compiled(plans.wide_fleet_case(blueprint={"nodes": {"provisioner": "managed"}}))
     assert all(part["resources"]["limits"]["hugepages-2Mi"] == "5120Mi" for part in parts(plan))
     claimed = plans.compiled(plans.wide_fleet_case(blueprint={"nodes": {"devices": "dra"}}))

@@ -77,7 +77,7 @@ def test_a_zone_id_that_does_not_offer_the_machine_is_refused():
     assert "Zone use1-az1 does not offer p6-b200.48xlarge; use use1-az6" in error
 
 
-def test_an_extra_pool_takes_part_in_the_choice_of_the_zone():
+def test_extra_pools_limit_the_choice_of_the_zone():
     """All pools share a zone: p5.48xlarge is in six, p6-b200.48xlarge in one."""
     pools = [{"name": "small", "instance": "p6-b200.48xlarge", "nodes": 1}]
     plan = cluster(blueprint={"ttl": "14d", "pools": pools}, zones=("use1-az1", "use1-az2", "use1-az6"))
@@ -99,7 +99,7 @@ def test_a_recorded_place_keeps_its_zones():
     assert recorded(ids) == ids
 
 
-def test_a_recorded_place_gives_way_to_the_spec():
+def test_zones_of_the_spec_take_precedence_over_recorded_ones():
     assert recorded(LETTERS, {"zones": ["us-east-1c"]}).zone == "us-east-1c"
     assert recorded(LETTERS, {"zones": ["use1-az6"]}).control_zones[0] == "use1-az6"
     assert recorded(replace(LETTERS, account="210987654321")).zone == "use1-az1"  # letters are those of an account
@@ -169,7 +169,7 @@ def test_a_zone_of_the_spec_is_used_without_warning(build):
 
 
 def test_a_listed_zone_that_offers_the_machine_is_preferred():
-    """A reservation's zone comes as the one that sells it."""
+    """A machine of a reservation is in the zone of the reservation."""
     assert cluster({"zones": ["us-east-1a", "us-east-1b"]}, zones=("us-east-1b",)).place.zone == "us-east-1b"
 
 

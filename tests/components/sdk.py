@@ -1,10 +1,10 @@
-"""What every graph must satisfy: inputs the SDK declares (mocks take any), tags wherever a type takes them."""
+"""Requirements of every graph: inputs that the SDK declares (mocks accept any), and tags on every type that has them."""
 
 from rackwright_pulumi.testing import Graph
 
 
 def misfits(graph: Graph) -> list[str]:
-    """Inputs the SDK's own types do not know, or miss."""
+    """Inputs that the SDK's type does not declare, and required ones that are missing."""
     from rackwright_pulumi.simulator.schema.check import check
 
     custom = [node for node in graph.nodes.values() if node.custom and not node.type.startswith("pulumi:")]
@@ -12,7 +12,7 @@ def misfits(graph: Graph) -> list[str]:
 
 
 def untagged(graph: Graph, owner: str) -> list[str]:
-    """AWS resources whose type takes tags and that lack the owner or a name."""
+    """AWS resources with tags whose owner or name is missing."""
     from rackwright_pulumi.simulator.schema import facts
 
     taggable = [n for n in graph.nodes.values() if n.type.startswith("aws:") and "tags" in facts.facts(n.type).inputs]

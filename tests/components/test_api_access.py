@@ -1,4 +1,4 @@
-"""What `blueprint.api_access` opens on each cloud, next to the words that the plan prints about it."""
+"""Endpoints that `blueprint.api_access` opens on each cloud, and the words that the plan prints about it."""
 
 import io
 from ipaddress import ip_network

@@ -1,4 +1,4 @@
-"""Box and TrainingCluster as whole programs: what a platform team gets when it names one of them and passes a plan."""
+"""Box and TrainingCluster as whole programs with a plan."""
 
 from dataclasses import replace
 from functools import cache
@@ -66,7 +66,7 @@ def test_every_component_registers_outputs(graph):
 
 
 def test_every_declared_output_is_registered(graph):
-    """What the schema of the component package promises is what the engine hands to other languages."""
+    """Outputs equal the schema of the component package, which the engine passes to other languages."""
     for node in (n for n in graph.nodes.values() if n.type in COMPONENTS):
         declared = Analyzer("rackwright").analyze([COMPONENTS[node.type]])["component_definitions"]
         required = {key for key, output in declared[node.type.rpartition(":")[2]].outputs.items() if not output.optional}
@@ -78,21 +78,21 @@ def test_every_resource_is_below_the_blueprint(graph):
     assert sorted(node.type.rpartition(":")[2] for node in tops)[1:] == ["aws"]
 
 
-def test_every_cloud_resource_uses_the_provider_it_was_given(graph):
+def test_every_cloud_resource_uses_the_provider_of_the_component(graph):
     cloud = [node for node in graph.nodes.values() if node.type.startswith("aws:")]
     assert all("pulumi:providers:aws::aws::" in node.provider for node in cloud)
 
 
-def test_every_input_is_one_the_sdk_knows(graph):
+def test_the_sdk_declares_every_input(graph):
     assert not misfits(graph)
 
 
-def test_everything_taggable_is_tagged_with_owner_name_and_expiry(graph):
+def test_every_taggable_resource_has_owner_name_and_expiry(graph):
     assert not untagged(graph, "test")
     assert {n.inputs["tags"]["expires-on"] for n in graph.nodes.values() if "tags" in n.inputs} <= {"2026-11-28", "2026-12-05"}
 
 
-def test_there_are_no_chains_and_nothing_waits_for_everything(graph):
+def test_dependencies_are_direct_and_few(graph):
     assert longest_path(graph) <= PATH_LIMIT
     assert max(len(node.depends_on) for node in graph.nodes.values()) < 40
 
@@ -105,7 +105,7 @@ def test_a_preview_declares_the_same_resources_with_the_same_inputs(graph):
     assert not [urn for urn, keys in missing.items() if keys]
 
 
-def test_exactly_what_holds_state_is_protected():
+def test_exactly_the_resources_with_state_are_protected():
     kinds = {key: sorted(n.type.rpartition(":")[2] for n in standard(key).nodes.values() if n.protect) for key in BLUEPRINTS}
     assert kinds == {
         "box": ["Bucket", "Key", "Volume", "Vpc"],
@@ -114,7 +114,7 @@ def test_exactly_what_holds_state_is_protected():
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)
-def test_a_teardown_lifts_every_protection(blueprint):
+def test_a_teardown_removes_every_protection(blueprint):
     plan = BLUEPRINTS[blueprint][1]()
     lifted = graph_of(blueprint, replace(plan, buckets=tuple(replace(b, existing_name="") for b in plan.buckets)), teardown=True)
     assert not [node.label for node in lifted.nodes.values() if node.protect]
@@ -128,12 +128,12 @@ def test_a_teardown_lifts_every_protection(blueprint):
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)
 def test_a_teardown_keeps_every_resource(blueprint):
-    """`teardown: true` then `up` replaces and removes nothing; only `destroy` does."""
+    """`teardown: true` with `up` replaces and removes no resource; only `destroy` does."""
     assert graph_of(blueprint, teardown=True).nodes.keys() == standard(blueprint).nodes.keys()
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)
-def test_the_plan_as_json_builds_the_same(blueprint):
+def test_the_plan_as_json_builds_the_same_resources(blueprint):
     assert graph_of(blueprint, BLUEPRINTS[blueprint][1]().to_json()).as_json() == standard(blueprint).as_json()
 
 
@@ -149,7 +149,7 @@ def test_512_nodes_are_as_many_resources_as_two():
 
 
 def test_u2_adding_an_administrator_replaces_nothing():
-    """pulumi-eks 877, 980 and 1086: a further user replaced node groups, and the mapping was rewritten at every update."""
+    """pulumi-eks 877, 980 and 1086: a new administrator replaced node groups, and every update rewrote the mapping."""
     one, two = (["arn:aws:iam::123456789012:role/a"], ["arn:aws:iam::123456789012:role/a", "arn:aws:iam::123456789012:role/b"])
     before, after = (graph_of("training", admin_arns=arns).as_json() for arns in (one, two))
     assert {(c.operation, c.type) for c in compare(before, after)} == {
@@ -159,7 +159,7 @@ def test_u2_adding_an_administrator_replaces_nothing():
     assert compare(before, graph_of("training", admin_arns=one).as_json()) == []
 
 
-def test_f2_coredns_and_other_add_ons_with_pods_come_after_the_system_machines_and_the_pod_network_before():
+def test_f2_the_pod_network_precedes_the_system_machines_and_add_ons_with_pods_follow_them():
     graph = standard("training")
     system = graph.one(NODE_GROUP, "llama-70b-sft-pool-system-nodes")
     named = {node.inputs["addonName"]: node for node in graph.by_type(ADDON)}
@@ -215,7 +215,7 @@ def test_kubernetes_objects_depend_on_access_entries():
     assert all(entries <= set(all_before(graph, urn)) for urn in inside)
 
 
-def test_the_kubeconfig_is_secret_wherever_it_goes():
+def test_the_kubeconfig_is_secret_in_every_output():
     graph = standard("training")
     assert repr(graph.outputs["kubeconfig"]) == "[secret]"
     (provider,) = graph.by_type("pulumi:providers:kubernetes")
@@ -231,7 +231,7 @@ def test_a_training_cluster_outputs_the_expected_fabric():
     assert outputs["expectedFabric"]["interfacesPerNode"] == 32
 
 
-def test_the_volume_inside_names_the_file_system_outside():
+def test_the_persistent_volume_references_the_file_system():
     graph = standard("training")
     volume = graph.one("kubernetes:core/v1:PersistentVolume")
     assert graph.one("aws:fsx/lustreFileSystem:LustreFileSystem").urn in volume.property_dependencies["spec"]
@@ -253,7 +253,7 @@ def test_pinned_image_releases_reach_their_pools():
     assert found == {"AL2023_x86_64_NVIDIA": "1.35.0-20261110", "AL2023_x86_64_STANDARD": None}
 
 
-def test_a_box_is_private_and_says_how_to_get_in():
+def test_a_box_is_private_and_outputs_a_connect_command():
     graph = standard("box")
     machine = graph.one("aws:ec2/instance:Instance")
     subnet = next(n for n in graph.by_type("aws:ec2/subnet:Subnet") if n.id == machine.inputs["subnetId"])
@@ -262,17 +262,17 @@ def test_a_box_is_private_and_says_how_to_get_in():
     assert set(graph.outputs["bucketNames"]) == {"data", "checkpoints"}
 
 
-def test_f26_a_box_goes_before_its_way_out():
+def test_f26_a_box_is_deleted_before_its_nat_gateway():
     graph = standard("box")
     assert graph.one("aws:ec2/natGateway:NatGateway").urn in all_before(graph, graph.one("aws:ec2/instance:Instance").urn)
 
 
-def test_a_boxs_secrets_are_stored_under_the_stacks_name():
+def test_secrets_of_a_box_are_stored_under_the_stack_name():
     graph = graph_of("box", secrets={"hf-token": "hf_abc"})
     assert graph.one("aws:ssm/parameter:Parameter").inputs["name"] == "/mistral-7b-qlora/hf-token"
 
 
-def test_a_plan_without_account_uses_the_credentials_own():
+def test_a_plan_without_account_uses_that_of_the_credentials():
     plan = plans.box_plan()
     graph = graph_of("box", replace(plan, place=replace(plan.place, account="")))
     assert "aws:index/getCallerIdentity:getCallerIdentity" in {token for token, _ in graph.invokes}

@@ -1,4 +1,4 @@
-"""From a spec to every resource: a box on each kind of machine, named by its spec and sized, compiled and declared as a user's would be."""
+"""From a spec to every resource: a box on each kind of machine, sized, compiled and declared."""
 
 import base64
 from dataclasses import replace
@@ -66,7 +66,7 @@ def graph(machine: str) -> Graph:
 
 
 @pytest.mark.parametrize("machine", CASES)
-def test_it_is_accepted_by_every_rule_and_by_the_sdk(machine):
+def test_every_rule_and_the_sdk_accept_it(machine):
     assert not [str(p) for p in check(plan(machine)) if p.level is Level.ERROR]
     assert not misfits(graph(machine))
     assert not untagged(graph(machine), owner="test")
@@ -74,7 +74,7 @@ def test_it_is_accepted_by_every_rule_and_by_the_sdk(machine):
 
 
 @pytest.mark.parametrize("machine", CASES)
-def test_it_is_that_machine_private_encrypted_and_reached_by_whom_the_spec_names(machine):
+def test_it_has_the_machine_type_is_private_encrypted_and_allows_ssh_of_the_spec(machine):
     made = graph(machine)
     inputs = made.one(INSTANCE).inputs
     assert inputs["instanceType"] == machine
@@ -86,7 +86,7 @@ def test_it_is_that_machine_private_encrypted_and_reached_by_whom_the_spec_names
 
 
 @pytest.mark.parametrize("machine", CASES)
-def test_it_stops_when_idle_or_ends_where_it_cannot_stop(machine):
+def test_it_stops_when_idle_or_terminates_where_it_cannot_stop(machine):
     alarm = next(node for node in graph(machine).by_type(ALARM) if node.inputs.get("metricName") == "CPUUtilization")
     action = "terminate" if plan(machine).box.capacity.mode == "spot" else "stop"
     region = plan(machine).place.region
@@ -94,22 +94,22 @@ def test_it_stops_when_idle_or_ends_where_it_cannot_stop(machine):
 
 
 @pytest.mark.parametrize("machine", CASES)
-def test_its_data_outlives_it(machine):
+def test_its_data_volume_is_not_deleted_with_it(machine):
     volume = graph(machine).one("aws:ebs/volume:Volume")
     assert volume.protect
     assert volume.options["retainOnDelete"] is True
     assert volume.inputs["availabilityZone"] == plan(machine).box.zone
 
 
-def test_a_teardown_lifts_what_keeps_the_data():
+def test_a_teardown_removes_the_protection_of_the_data():
     made = plan("g6e.2xlarge")
     volume = record(lambda: declare(made, teardown=True) and None).one("aws:ebs/volume:Volume")
     assert not volume.protect
     assert not volume.options.get("retainOnDelete")
 
 
-def test_f4_p5_4xlarge_gets_the_image_with_drivers_and_neither_placement_group_nor_fabric_of_its_own():
-    """Other tools gave it a plain image, or the layout of its eight-GPU sister: one GPU works alone."""
+def test_f4_p5_4xlarge_has_the_driver_image_and_neither_placement_group_nor_fabric():
+    """Other tools used an image without EFA, or the layout of the machine with eight GPUs."""
     made = graph("p5.4xlarge")
     assert plan("p5.4xlarge").box.image.startswith("Deep Learning Base OSS Nvidia Driver GPU AMI")
     assert not made.by_type("aws:ec2/placementGroup:PlacementGroup")
@@ -118,7 +118,7 @@ def test_f4_p5_4xlarge_gets_the_image_with_drivers_and_neither_placement_group_n
     assert plan("p5.4xlarge").network.fabric == "none"
 
 
-def test_a_block_is_named_as_market_and_target_and_never_bought():
+def test_a_block_is_set_as_market_and_target_and_never_purchased():
     made = graph("p5.48xlarge")
     inputs = made.one(INSTANCE).inputs
     assert inputs["instanceMarketOptions"]["marketType"] == "capacity-block"
@@ -134,7 +134,7 @@ def test_an_arm_gpu_starts_from_an_arm_image():
     assert not misfits(graph)
 
 
-def test_an_arm_gpu_whose_peak_nobody_publishes_is_refused_by_sizing_with_that_reason():
+def test_sizing_rejects_an_arm_gpu_without_a_published_peak():
     text = """
 api_version: rackwright/v1
 name: box
@@ -146,8 +146,8 @@ infra: {any_of: [{cloud: aws, account: "123456789012", regions: [us-east-1], pin
     assert "published data: FLOP/s, memory bandwidth not published" in said
 
 
-def test_v5_an_image_that_is_named_by_its_id_is_the_one_that_starts():
-    """Elsewhere the id was ignored and the default image started."""
+def test_v5_the_image_id_of_the_spec_is_used():
+    """Other tools ignored the ID and started the default image."""
     mine = replace(plan("g6e.2xlarge"), box=replace(plan("g6e.2xlarge").box, image="ami-0123456789abcdef0"), pins=VersionPins())
     made = record(lambda: declare(mine) and None)
     assert made.one(INSTANCE).inputs["ami"] == "ami-0123456789abcdef0"

@@ -1,4 +1,4 @@
-"""Safety on AWS as a whole: what is tagged, what is protected, and that each switch switches something."""
+"""Tags, protection and safety switches on AWS; each switch changes a resource."""
 
 from functools import cache
 
@@ -31,7 +31,7 @@ TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 
 
 def plan_of(name: str, **safety: bool) -> StackPlan:
-    """A plan with the switches, a last day, and buckets of its own where its spec names some that exist."""
+    """A plan with the switches and an expiry date, and with new buckets where its spec names existing ones."""
     spec, sizing, fit = CASES[name]()
     workload = spec.workload
     if spec.is_training:
@@ -60,7 +60,7 @@ def test_taggable_resources_have_owner_cost_centre_and_expiry(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_machines_disks_and_interfaces_are_tagged_at_creation(name):
-    """AWS makes these itself, so they are tagged by whoever asks for them."""
+    """AWS creates these resources itself; the request for them contains the tags."""
     graph = graph_of(name)
     for template in graph.by_type(TEMPLATE):
         kinds = {spec["resourceType"]: spec["tags"] for spec in template.inputs["tagSpecifications"]}
@@ -73,7 +73,7 @@ def test_machines_disks_and_interfaces_are_tagged_at_creation(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_holds_data_is_protected_and_only_a_teardown_lifts_that(name):
+def test_resources_with_data_are_protected_until_a_teardown(name):
     graph, torn = graph_of(name), graph_of(name, teardown=True)
     held = {n.urn for n in graph.nodes.values() if n.type in DATA}
     assert held
@@ -83,7 +83,7 @@ def test_what_holds_data_is_protected_and_only_a_teardown_lifts_that(name):
     assert not [n.label for n in torn.nodes.values() if n.protect or n.options.get("retainOnDelete")]
 
 
-def test_an_object_that_holds_data_is_protected_inside_the_cluster_too():
+def test_kubernetes_objects_with_data_are_protected():
     graph = graph_of("training")
     claims = [n for n in graph.nodes.values() if n.type.endswith((":PersistentVolume", ":PersistentVolumeClaim"))]
     assert {n.protect for n in claims} == {True}
@@ -94,8 +94,8 @@ OF_UPDATES = {"require_api_key", "require_tls"}
 
 
 @pytest.mark.parametrize("switch", sorted(Safety.model_fields.keys() - OF_UPDATES))
-def test_each_switch_changes_the_graph_and_is_warned_of(switch):
-    """A switch that is accepted and changes nothing would be a promise that nobody keeps."""
+def test_each_switch_changes_the_graph_and_has_a_warning(switch):
+    """A switch that is accepted must change the graph."""
     assert graph_of("training", off=switch).as_json() != graph_of("training").as_json()
     (warning,) = check(plan_of("training", **{switch: False}))
     assert warning.fix == f"remove {switch} from blueprint.safety"
@@ -103,12 +103,12 @@ def test_each_switch_changes_the_graph_and_is_warned_of(switch):
 
 
 @pytest.mark.parametrize("switch", ["flow_logs", "private_endpoints", "deletion_protection", "idle_alarm"])
-def test_a_box_has_its_switches(switch):
+def test_switches_of_a_box_change_its_graph(switch):
     assert graph_of("box", off=switch).as_json() != graph_of("box").as_json()
     assert len(check(plan_of("box", **{switch: False}))) == 1
 
 
-def test_protection_that_is_off_leaves_data_where_it_is():
+def test_disabled_protection_deletes_no_data():
     graph = graph_of("training", off="deletion_protection")
     assert not [n.label for n in graph.nodes.values() if n.protect]
     assert {n.inputs["forceDestroy"] for n in graph.by_type("aws:s3/bucket:Bucket")} == {False}

@@ -43,7 +43,7 @@ def test_a_wrong_argument_is_named(change, text):
 
 
 def test_an_output_inside_a_plan_is_found():
-    """It was formatted into a key policy as `logs.Calling __str__ on an Output[T] is not supported`."""
+    """The Output was formatted into a key policy as `logs.Calling __str__ on an Output[T] is not supported`."""
 
     def program():
         plan = plans.training_plan()
@@ -68,6 +68,6 @@ def test_every_component_refuses_unknown_and_missing_arguments(name):
 
 
 @pytest.mark.parametrize("plan", [None, {}, KeyPlan()])
-def test_something_else_in_place_of_a_plan_is_refused(plan):
+def test_a_value_of_another_class_in_place_of_a_plan_is_refused(plan):
     with pytest.raises((WrongPart, InvalidArgs), match=r"requires the argument 'plan'|instead of StackPlan"):
         record(lambda: TrainingCluster("demo", {"plan": plan}) and None)

@@ -1,4 +1,4 @@
-"""Who administers and reads a new cluster, and that its creator keeps access."""
+"""Administrators and viewers of a new cluster; its creator keeps access."""
 
 import pytest
 from rackwright_pulumi.program.build import declare

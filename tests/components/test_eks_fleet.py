@@ -1,4 +1,4 @@
-"""InferenceFleet on EKS as a whole program: what is there, and what goes before what on the way out."""
+"""InferenceFleet on EKS as a whole program: resources, and the order of their deletion."""
 
 import json
 from dataclasses import replace
@@ -47,15 +47,15 @@ def policy_of(graph: Graph, name: str) -> dict:
     return json.loads(graph.one(ROLE_POLICY, name).inputs["policy"])
 
 
-def test_every_input_is_one_the_sdk_knows(graph):
+def test_the_sdk_declares_every_input(graph):
     assert not misfits(graph)
 
 
-def test_everything_taggable_is_tagged(graph):
+def test_every_taggable_resource_is_tagged(graph):
     assert not untagged(graph, "test")
 
 
-def test_a_preview_declares_the_same(graph):
+def test_a_preview_declares_the_same_resources(graph):
     name = next(key for key in plans.FLEETS if graph_of(key) is graph)
     assert graph_of(name, preview=True).nodes.keys() == graph.nodes.keys()
 
@@ -67,7 +67,7 @@ def test_every_required_output_is_registered(graph):
         assert required <= set(node.outputs), node.label
 
 
-def test_the_plan_as_json_builds_the_same(graph):
+def test_the_plan_as_json_builds_the_same_resources(graph):
     name = next(key for key in plans.FLEETS if graph_of(key) is graph)
     plan = type(plans.FLEETS[name]()).from_json(plans.FLEETS[name]().to_json())
     assert record(lambda: declare(plan) and None).as_json() == graph.as_json()
@@ -79,7 +79,7 @@ def test_karpenter_pools_create_no_node_groups():
 
 
 def test_f5_karpenter_nodes_have_an_access_entry():
-    """Without it they stay NotRegistered (ai-on-eks#111); node groups' roles get theirs from EKS, and a second one is a conflict."""
+    """Without it, nodes stay NotRegistered (ai-on-eks#111). EKS creates the entries of node groups, and a second one is a conflict."""
     graph = graph_of("fleet-eks")
     entries = [node for node in graph.by_type(ENTRY) if node.inputs["type"] == "EC2_LINUX"]
     assert [node.name for node in entries] == ["chat-eks-karpenter-entry"]
@@ -100,7 +100,7 @@ def test_the_node_class_references_the_role_subnet_and_groups_of_the_stack():
 
 
 def test_l2_machines_are_deleted_before_karpenter_its_permissions_and_the_cluster():
-    """karpenter-provider-aws#1382 and #5727: nodes survived their cluster; terraform-aws-eks#3005: the access entry went first."""
+    """karpenter-provider-aws#1382 and #5727: nodes survived their cluster. terraform-aws-eks#3005: the access entry was deleted first."""
     graph = graph_of("fleet-eks")
     later = labels(graph, all_before(graph, graph.one(POOL).urn))
     for name in ("chat-eks-layer-karpenter", "chat-eks-layer-karpenter-crd"):
@@ -138,7 +138,7 @@ def test_l2_a_placement_group_outlives_the_machines_in_it():
 
 
 def test_l1_the_load_balancer_is_deleted_before_its_subnet_and_the_cluster():
-    """pulumi-eks#194, #382, #1226: a load balancer nobody deletes holds subnets, groups and the network for ever (recipes F26)."""
+    """pulumi-eks#194, #382, #1226: a load balancer that is not deleted blocks the deletion of subnets, groups and network (recipes F26)."""
     for name in plans.FLEETS:
         graph = graph_of(name)
         entrance = graph.one("kubernetes:core/v1:Service", "chat-eks-layer-serving.entrance")
@@ -149,8 +149,8 @@ def test_l1_the_load_balancer_is_deleted_before_its_subnet_and_the_cluster():
         assert entrance.inputs["metadata"]["annotations"][note] == subnet.id
 
 
-def test_u3_the_autoscaler_owns_the_size():
-    """pulumi-eks#321: an update put the desired size back and ended nodes at work."""
+def test_u3_updates_ignore_the_size_that_the_autoscaler_sets():
+    """pulumi-eks#321: an update reset the desired size and ended nodes with running pods."""
     groups = {node.name: node for node in graph_of("fleet-managed").by_type(GROUP)}
     assert "scalingConfig.desiredSize" in groups["chat-eks-pool-gpu-nodes"].options["ignoreChanges"]
     assert not [n for n in graph_of("fleet-managed").by_type("kubernetes:apps/v1:Deployment") if "replicas" in n.inputs["spec"]]

@@ -1,4 +1,4 @@
-"""InferenceFleet and TpuPod as whole programs: what a platform team gets when it names one of them and passes a plan."""
+"""InferenceFleet and TpuPod as whole programs with a plan."""
 
 from dataclasses import replace
 from functools import cache
@@ -54,8 +54,8 @@ def graph(request) -> Graph:
     return standard(request.param)
 
 
-def test_a_new_project_can_be_asked_for_its_number_and_given_roles(graph):
-    """Both are the Cloud Resource Manager API's, which a new project does not have on."""
+def test_apis_for_the_project_number_and_for_grants_are_enabled_first(graph):
+    """Both need the Cloud Resource Manager API, which a new project has not enabled."""
     on = {node.inputs["service"] for node in graph.by_type("gcp:projects/service:Service")}
     assert "cloudresourcemanager.googleapis.com" in on
     apis = {node.urn for node in graph.by_type("gcp:projects/service:Service")}
@@ -73,17 +73,17 @@ def test_every_resource_is_below_the_blueprint(graph):
     ]
 
 
-def test_every_cloud_resource_uses_the_provider_it_was_given(graph):
+def test_every_cloud_resource_uses_the_provider_of_the_component(graph):
     cloud = [node for node in graph.nodes.values() if node.type.startswith("gcp:")]
     assert all("pulumi:providers:gcp::gcp::" in node.provider for node in cloud)
 
 
-def test_there_are_no_chains(graph):
+def test_dependencies_are_direct(graph):
     assert longest_path(graph) <= PATH_LIMIT
     assert max(len(node.depends_on) for node in graph.nodes.values()) < 20
 
 
-def test_everything_that_takes_labels_has_the_owner(graph):
+def test_every_resource_with_labels_has_the_owner(graph):
     labels = [node.inputs.get("labels", node.inputs.get("resourceLabels")) for node in graph.nodes.values() if node.type.startswith("gcp:")]
     labels += [node.inputs["nodeConfig"]["resourceLabels"] for node in graph.by_type(NODE_POOL)]
     assert len([owned for owned in labels if owned]) >= 5
@@ -104,14 +104,14 @@ def test_releases_are_pinned(graph):
         assert release.inputs["atomic"] is True
 
 
-def test_grants_wait_for_the_cluster_that_brings_the_workload_pool(graph):
+def test_grants_depend_on_the_cluster_that_creates_the_workload_pool(graph):
     cluster = graph.one("gcp:container/cluster:Cluster")
     grants = graph.by_type("gcp:storage/bucketIAMMember:BucketIAMMember")
     assert grants
     assert all(cluster.urn in grant.property_dependencies["member"] for grant in grants)
 
 
-def test_a_teardown_lifts_every_protection(graph):
+def test_a_teardown_removes_every_protection(graph):
     assert any(node.protect for node in graph.nodes.values())
     for blueprint in BLUEPRINTS:
         lifted = graph_of(blueprint, teardown=True)
@@ -119,7 +119,7 @@ def test_a_teardown_lifts_every_protection(graph):
         assert "PREVENT" not in {node.inputs.get("deletionPolicy") for node in lifted.nodes.values()}
 
 
-def test_exactly_what_holds_state_is_protected(graph):
+def test_exactly_the_resources_with_state_are_protected(graph):
     kinds = {node.type.rpartition(":")[2] for node in graph.nodes.values() if node.protect}
     assert kinds == {"Network", "KeyRing", "CryptoKey", "Bucket", "Cluster", "Namespace"}
 
@@ -130,7 +130,7 @@ def test_a_first_preview_shows_every_resource(blueprint):
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)
-def test_the_plan_as_json_builds_the_same(blueprint):
+def test_the_plan_as_json_builds_the_same_resources(blueprint):
     assert graph_of(blueprint, BLUEPRINTS[blueprint][1]().to_json()).as_json() == standard(blueprint).as_json()
 
 
@@ -164,7 +164,7 @@ def test_a_fleet_outputs_its_service_endpoint():
 
 
 def test_a_fleet_outputs_the_url_of_its_weights():
-    """A new bucket is empty, and the servers wait for what is put into this folder."""
+    """A new bucket is empty; the servers wait for the weights in this folder."""
     outputs = standard("fleet").one("rackwright:index:InferenceFleet").outputs
     assert outputs["weightsUrl"] == f"gs://{outputs['bucketNames']['weights']}/llama-3.1-8b"
     (server,) = standard("fleet").by_type("kubernetes:apps/v1:Deployment")
@@ -172,7 +172,7 @@ def test_a_fleet_outputs_the_url_of_its_weights():
     assert weights["csi"]["volumeAttributes"]["mountOptions"].endswith("only-dir=llama-3.1-8b")
 
 
-def test_the_kubeconfig_is_secret_wherever_it_goes(graph):
+def test_the_kubeconfig_is_secret_in_every_output(graph):
     (top,) = [node for node in graph.nodes.values() if node.type in ("rackwright:index:InferenceFleet", "rackwright:index:TpuPod")]
     assert repr(top.outputs["kubeconfig"]) == "[secret]"
     (provider,) = graph.by_type("pulumi:providers:kubernetes")
@@ -190,7 +190,7 @@ def test_a_pod_has_one_pool_per_slice_and_outputs_them():
     assert [(s["pool"], s["hosts"], s["topology"], s["chipsPerHost"]) for s in named] == [(f"slice-{i}", 4, "4x4", 4) for i in range(3)]
 
 
-def test_kueue_comes_after_the_other_operators_and_its_objects_after_it_alone():
+def test_kueue_depends_on_the_other_operators_and_its_objects_on_kueue_only():
     graph = standard("tpu")
     by_name = {node.inputs["name"]: node for node in graph.by_type(RELEASE)}
     others = {node.urn for name, node in by_name.items() if name != "kueue"}
@@ -199,7 +199,7 @@ def test_kueue_comes_after_the_other_operators_and_its_objects_after_it_alone():
     assert {urn for urn in flavor.depends_on if graph.nodes[urn].type == RELEASE} == {by_name["kueue"].urn}
 
 
-def test_a_project_number_that_is_given_is_not_looked_up():
+def test_a_project_number_argument_is_not_looked_up():
     graph = graph_of("tpu", project_number="999")
     assert "gcp:organizations/getProject:getProject" not in {token for token, _ in graph.invokes}
     agent = graph.one("gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember", "gemma-pretrain-storage-key-disks")
@@ -212,7 +212,7 @@ def test_another_cloud_is_unsupported():
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)
-def test_v10_the_longest_name_the_rule_lets_through_fits_everything_google_names(blueprint):
+def test_v10_the_longest_permitted_name_fits_every_google_limit(blueprint):
     plan = BLUEPRINTS[blueprint][1]()
     longest = next(n for n in range(40, 0, -1) if "V-10" not in {p.code for p in check(replace(plan, name="n" * n))})
     graph = record(lambda: declare(replace(plan, name="n" * longest)) and None)

@@ -1,4 +1,4 @@
-"""Every component below a GKE blueprint can be offered to other languages: the analyzer of component packages reads its arguments."""
+"""The analyzer of component packages reads the arguments of every component of a GKE blueprint."""
 
 import pytest
 from pulumi.provider.experimental.analyzer import Analyzer

@@ -33,7 +33,7 @@ def test_a_subnet_has_an_id_or_a_name():
 
 
 def test_a_data_disk_is_in_the_zone_of_its_subnet():
-    """EBS takes the zone's name, which only the account knows."""
+    """EBS requires the zone's name, which is known per account at deployment."""
     made = graph(box({"zones": ["use1-az2"]}))
     assert {node.inputs["availabilityZoneId"] for node in made.by_type(SUBNET)} == {"use1-az2"}
     assert made.one(VOLUME).inputs["availabilityZone"] == "us-east-1b"

@@ -1,4 +1,4 @@
-"""What waits for what in a recorded graph: made after it, and unmade before."""
+"""Dependencies in a recorded graph: a resource is created after its dependencies and deleted before them."""
 
 from functools import cache
 
@@ -6,7 +6,7 @@ from rackwright_pulumi.testing import Graph
 
 
 def before(graph: Graph, urn: str) -> set[str]:
-    """What a resource waits for itself, its provider and its parent among them."""
+    """Direct dependencies of a resource, with its provider and its parent."""
     return set(graph.direct_dependencies(graph.nodes[urn]))
 
 
@@ -36,7 +36,7 @@ def calls_of_a_failed_delete(graph: Graph, urn: str, limit: int) -> int:
 
 
 def longest_path(graph: Graph) -> int:
-    """Cloud resources on the longest way through what waits for what."""
+    """Number of cloud resources on the longest path of dependencies."""
 
     @cache
     def length(urn: str) -> int:
@@ -46,7 +46,7 @@ def longest_path(graph: Graph) -> int:
 
 
 def all_before(graph: Graph, urn: str) -> set[str]:
-    """Everything that is made before, and unmade after, a resource."""
+    """Everything that is created before and deleted after a resource."""
     found: set[str] = set()
     todo = [urn]
     while todo:

@@ -1,4 +1,4 @@
-"""The bill of each blueprint: every want that costs has a line, what is not known is named and never zero."""
+"""The bill of each blueprint: every part with a cost has a line, and an unknown price is named and never zero."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the deployer may do: all that its stack takes, and nothing wider than AWS lets it be said."""
+"""The deployer's policy allows all actions that its stack needs, limited as far as AWS permits."""
 
 import json
 from dataclasses import replace
@@ -63,7 +63,7 @@ def test_every_action_its_resources_take_is_there(name):
             assert {a for field, names in calls()[node.type] if not field for a in names} <= granted, node.label
 
 
-def test_actions_are_on_the_stacks_own_names():
+def test_actions_are_limited_to_names_of_the_stack():
     found = documents("training")
     assert allows(found, "eks:DeleteCluster", f"arn:aws:eks:{REGION}:{ACCOUNT}:cluster/llama-70b-sft")
     assert not allows(found, "eks:DeleteCluster", f"arn:aws:eks:{REGION}:{ACCOUNT}:cluster/another")
@@ -88,7 +88,7 @@ def test_roles_are_passed_to_the_services_they_are_for():
 
 
 def test_existing_roles_are_passed_to_eks():
-    """Of a guest's stack no role is for EKS itself, which is still handed the nodes'."""
+    """A stack on an existing cluster creates no role for EKS itself; it passes the node role to EKS."""
     node = Node("urn", "aws:eks/nodeGroup:NodeGroup", "nodes", "", True, {"nodeRoleArn": f"arn:aws:iam::{ACCOUNT}:role/theirs"})
     passing = [s for s in statements(policies(Graph({"urn": node}, {}), account=ACCOUNT, region=REGION)) if "iam:PassRole" in s["Action"]]
     assert passing[0]["Resource"] == [f"arn:aws:iam::{ACCOUNT}:role/theirs"]
@@ -96,7 +96,7 @@ def test_existing_roles_are_passed_to_eks():
 
 
 @pytest.mark.parametrize(("name", "stopped"), [("box", True), ("training", False)])
-def test_an_alarm_that_stops_a_machine_may_make_the_role_it_stops_it_by(name, stopped):
+def test_the_role_of_an_alarm_that_stops_a_machine_can_be_created(name, stopped):
     made = [
         s["Condition"]["StringEquals"]["iam:AWSServiceName"]
         for s in statements(documents(name))
@@ -105,7 +105,7 @@ def test_an_alarm_that_stops_a_machine_may_make_the_role_it_stops_it_by(name, st
     assert any("events.amazonaws.com" in services for services in made) is stopped
 
 
-def test_a_file_systems_groups_are_looked_up_by_fsx_in_the_callers_name():
+def test_fsx_can_describe_the_groups_with_the_permissions_of_the_caller():
     assert allows(documents("training"), "ec2:GetSecurityGroupsForVpc", "*")
 
 
@@ -132,7 +132,7 @@ GRANTING = ("CreateRole", "PutRolePolicy", "AttachRolePolicy", "UpdateAssumeRole
 
 
 @pytest.mark.parametrize("action", GRANTING)
-def test_with_a_boundary_roles_are_changed_within_it_and_within_the_stacks_names_only(action):
+def test_with_a_boundary_only_roles_of_the_stack_with_the_boundary_can_be_changed(action):
     granting = [s for s in statements(bounded()) if f"iam:{action}" in s["Action"] and "aws-service-role" not in s["Resource"][0]]
     assert granting
     for statement in granting:
@@ -140,7 +140,7 @@ def test_with_a_boundary_roles_are_changed_within_it_and_within_the_stacks_names
         assert all(arn.startswith(f"arn:aws:iam::{ACCOUNT}:role/llama-70b-sft-") for arn in statement["Resource"])
 
 
-def test_the_boundary_is_neither_removed_nor_rewritten():
+def test_the_boundary_cannot_be_removed_or_edited():
     found = bounded()
     allowed = {action for s in statements(found) for action in s["Action"]}
     denied = {action: s for s in statements(found, "Deny") for action in s["Action"]}

@@ -30,7 +30,7 @@ def graph():
 
 @pytest.fixture
 def interrupted(account, graph):  # noqa: F811
-    """What an interrupted update leaves in the account: a network with its route, a key with its alias, a role with its policies."""
+    """Resources of an interrupted update: a network with its route, a key with its alias, a role with its policies."""
     ec2, iam, kms = (boto3.client(service, region_name="us-east-1") for service in ("ec2", "iam", "kms"))
     names = {node.type: node.name for node in graph.nodes.values()}
 
@@ -63,7 +63,7 @@ def interrupted(account, graph):  # noqa: F811
     }
 
 
-def test_lost_resources_have_the_ids_that_an_import_takes(account, graph, interrupted):  # noqa: F811
+def test_lost_resources_have_the_ids_for_an_import(account, graph, interrupted):  # noqa: F811
     found = diagnose(graph.as_json(), {"resources": []}, account_inventory(account, STACK), STACK)
     assert {each.type: each.id for each in found.lost} == interrupted
     assert found.undeclared == ()

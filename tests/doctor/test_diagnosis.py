@@ -1,4 +1,4 @@
-"""What `rackwright doctor` finds in the simulated cloud, without the engine."""
+"""`rackwright doctor` with the simulated cloud, without the engine."""
 
 import pytest
 from rackwright_pulumi.doctor import diagnose, simulated_inventory

@@ -1,4 +1,4 @@
-"""AWS plans on the real engine: one file holds the plan, and writing another plan there is the edit."""
+"""AWS plans with the real engine: a file holds the plan, and another plan in it is an edit."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ CONTROLLED = {"fleet": {INSTANCE, LOAD_BALANCER, INTERFACE}, "managed-fleet": {L
 
 @dataclass
 class Stack:
-    """One plan, its engine and the cloud it is in. Stacks with the same `work` share a backend and read one another."""
+    """One plan with its engine and its cloud. Stacks with the same `work` share a backend and can read each other's outputs."""
 
     plan: StackPlan
     cloud: SimulatedCloud
@@ -47,7 +47,7 @@ class Stack:
         self.path.write_text(plan.to_json(), encoding="utf-8")
 
     def would(self, plan: StackPlan) -> dict[str, Counter[str]]:
-        """What an update to another plan would do: operation -> type -> how many."""
+        """Steps of an update to another plan: operation to type to number."""
         self.write(plan)
         found: dict[str, Counter[str]] = {}
         for step in self.engine.preview()["steps"]:
@@ -56,14 +56,14 @@ class Stack:
         return found
 
     def teardown(self) -> None:
-        """As people take a stack down: once with the protections lifted, then away."""
+        """Destroy a stack: remove the protections first, then destroy."""
         self.engine.run("config", "set", "--stack", self.name, "rackwright:teardown", "true")
         self.engine.up()
         self.engine.destroy()
 
 
 def edited(plan: StackPlan) -> StackPlan:
-    """What people change in a running stack: a tag, who is told, who may call the API, an admin, how far it may grow."""
+    """Benign edits of a running stack: a tag, an alert recipient, the API ranges, an administrator, a maximum size."""
     more: dict[str, Any] = {"tags": (*plan.tags, ("project", "atlas"))}
     if plan.guard:
         more["guard"] = replace(plan.guard, emails=("night@example.com",), budget_usd_per_month=123.0)

@@ -1,4 +1,4 @@
-"""The real engine on a simulated cloud. Without ``pulumi`` on PATH every test here is skipped, visibly."""
+"""The real engine with a simulated cloud. Without ``pulumi`` on PATH every test here is skipped visibly."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def cloud(tmp_path) -> SimulatedCloud:
 
 @pytest.fixture
 def run(cloud, tmp_path):
-    """run("tiny") -> an engine with that program's stack made."""
+    """run("tiny") returns an engine with a new stack of that program."""
 
     def prepared(program: str) -> Engine:
         engine = Engine(PROGRAMS / program, cloud, tmp_path / "work")

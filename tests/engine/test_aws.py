@@ -1,4 +1,4 @@
-"""A life of each blueprint on AWS: made, kept, edited, starved of machines, taken down in an order that leaves nothing."""
+"""Each blueprint on AWS: created, updated, without capacity, and destroyed without remaining resources."""
 
 import pytest
 from rackwright_pulumi.simulator import EngineFailure
@@ -16,8 +16,8 @@ def stack(cloud, tmp_path):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_create_keep_update_and_destroy(case, stack, cloud):
-    """A benign edit replaces nothing and deletes nothing; taking down leaves no interface, machine or load balancer."""
+def test_create_repeat_update_and_destroy(case, stack, cloud):
+    """A benign edit replaces and deletes no resource; a destroy leaves no interface, machine or load balancer."""
     made = stack(case)
     made.engine.up()
     made.engine.up(expect_no_changes=True)
@@ -38,7 +38,7 @@ def test_create_keep_update_and_destroy(case, stack, cloud):
 
 
 def test_c8_missing_machines_fail_one_pool_until_the_next_update(stack, cloud):
-    """What stands stays as it is; the pool that failed is made anew, for EKS never revives it."""
+    """Existing resources are unchanged. The failed node group is created again, because EKS never repairs it."""
     made = stack("training")
     pool = next(pool for pool in made.plan.pools if pool.role == "accelerator")
     cloud.capacity = {pool.machine: {pool.zones[0]: pool.nodes_start - 1}}

@@ -1,4 +1,4 @@
-"""`rackwright doctor` after an update that was killed: what it lists is imported, and the next update finishes."""
+"""`rackwright doctor` after a killed update: the listed resources are imported, and the next update succeeds."""
 
 import json
 import os

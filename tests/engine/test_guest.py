@@ -1,4 +1,5 @@
-"""Two stacks in one network and one cluster on the real engine: the second stands on the first's outputs, and goes without a trace."""
+"""Two stacks in one network and one cluster with the real engine: the second uses outputs of the first, and its destroy leaves no
+resource."""
 
 import pytest
 from rackwright.stackplan import StackPlan
@@ -17,7 +18,7 @@ def host_plan() -> StackPlan:
 
 
 def guest_plan() -> StackPlan:
-    """One more training stack, whose cluster, network and key are the owner's."""
+    """A second training stack on the cluster, network and key of the first."""
 
     def parts(path: str) -> dict[str, str]:
         return {"stack": OWNER, "output": f"parts.{path}"}

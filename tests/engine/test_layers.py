@@ -1,4 +1,4 @@
-"""Layers in stacks of their own, on the real engine's own references between stacks."""
+"""Layers in separate stacks, with stack references of the real engine."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Nodes on an image of one's own, on the real engine: what they are told comes from the live cluster, and nothing of it drifts."""
+"""Nodes with a custom image on the real engine: user data has the values of the cluster, and a second update is empty."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The life of a stack on the real engine: nothing here is mocked but the clouds."""
+"""A stack with the real engine, from its creation to its destroy; only the clouds are simulated."""
 
 import pytest
 from rackwright_pulumi.simulator.engine import EngineFailure

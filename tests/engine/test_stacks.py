@@ -1,4 +1,4 @@
-"""The product's own program on the real engine: every example through its whole life."""
+"""The product's program with the real engine: every example from its creation to its destroy."""
 
 import time
 from pathlib import Path
@@ -16,7 +16,7 @@ REFUSAL_LIMIT_S = 60.0
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stack", EXAMPLES)
-def test_a_stack_is_created_kept_protected_and_destroyed(stack, cloud, tmp_path):
+def test_a_stack_is_created_unchanged_protected_and_destroyed(stack, cloud, tmp_path):
     config = {"rackwright:simulated": "true", "rackwright:today": "2026-11-01", "pulumi:disable-default-providers": '["*"]'}
     config |= {"rackwright:chatApiKey": "simulated"}
     engine = Engine(ROOT, cloud, tmp_path / "work", stack=stack, project="rackwright", config=config)

@@ -1,4 +1,4 @@
-"""Configurations of a few words, for the tests of the estimator."""
+"""Small configurations for the tests of the estimator."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Training cases for the memory tests: a model of the catalog on one kind of accelerator, everything else a keyword."""
+"""Training cases for the memory tests: a catalog model on one kind of accelerator; keywords set the rest."""
 
 from functools import cache
 from typing import Any

@@ -1,4 +1,4 @@
-"""Serving cases as the tests want them: a catalog model on a named accelerator, everything else by keyword."""
+"""Serving cases for tests: a catalog model on an accelerator; keywords set the rest."""
 
 from rackwright.catalog.models import library
 from rackwright.estimator.config import accelerators

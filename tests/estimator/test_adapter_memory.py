@@ -1,4 +1,4 @@
-"""Memory of fine-tuning: laws, what each thing weighs, and published peaks that no fit has seen."""
+"""Memory of fine-tuning: properties, sizes of each term, and published peaks outside the fit."""
 
 from dataclasses import replace
 
@@ -57,7 +57,7 @@ def test_k_bit_preparation_casts_the_rest_to_fp32_and_autocast_copies_the_head()
 
 
 def test_old_bitsandbytes_kept_inputs_of_frozen_matrices():
-    """0.43.2 saves 10.1 GB per sequence of 1,024 tokens of a 70B model, its maintainers say; that is 2 bytes per input, at least."""
+    """Its maintainers report that 0.43.2 saves 10.1 GB per sequence of 1,024 tokens of a 70B model: at least 2 bytes per input."""
     big = model_dimensions(library.find("llama-2-70b").architecture)
     one = case(network=big, sequence=1024.0, recompute=0.0, adapter_inputs=0.0, frozen_bytes=NF4)
     k = replace(K, input_bytes=2.0)
@@ -152,7 +152,7 @@ def test_every_coefficient_starts_within_its_bounds_and_moves_some_peak():
     ("unsloth", 2972, 8), ("unsloth", 21848, 12), ("unsloth", 40724, 16), ("unsloth", 78475, 24), ("unsloth", 342733, 80),
 ])  # fmt: skip
 def test_largest_context_is_close_to_unsloths_published_values(engine, tokens, limit_gib):
-    """QLoRA of Llama-3.1-8B, rank 32 (Unsloth, 2025-11): where the frontier lies, which no fit has seen."""
+    """QLoRA of Llama-3.1-8B, rank 32 (Unsloth, 2025-11): longest context, outside the fit."""
     a = library.find("llama-3.1-8b").architecture
     hf = engine == "hf"
     one = case(
@@ -185,7 +185,7 @@ def test_trainer_behaviour_follows_from_the_row(row_id, field, value):
 
 
 def test_a_separate_head_is_counted_when_the_rounded_name_hides_it():
-    """StableLM-Alpha-3B has 3.64 billion parameters: LitGPT's own peak starts at 6.8 GiB."""
+    """StableLM-Alpha-3B has 3.64 billion parameters: LitGPT's published peak starts at 6.8 GiB."""
     assert reading("FM0006").network.total == pytest.approx(3.638e9, rel=0.002)
 
 

@@ -1,4 +1,4 @@
-"""One's own runs: what is learned, how far it goes, and what is left out."""
+"""Calibration with the user's runs: corrections, their scope, and excluded rows."""
 
 import json
 import re

@@ -8,7 +8,7 @@ GB = 1e9
 
 
 def test_communication_volumes_match_a_hand_calculation():
-    """Two sequences of 4,096 tokens, 8,192 wide."""
+    """Two sequences of 4,096 tokens with a hidden size of 8,192."""
     tokens, hidden = 8192.0, 8192.0
     assert communication.tensor_bytes(8, tokens, hidden) == 8 * 7 / 8 * tokens * hidden * 2
     assert communication.tensor_bytes(8, tokens, hidden, passes=3) == 1.5 * communication.tensor_bytes(8, tokens, hidden)
@@ -34,7 +34,7 @@ def test_experts_of_one_domain_send_nothing_over_the_network():
 
 
 def test_a_token_crosses_the_network_once_per_node_with_one_of_its_experts():
-    """Eight experts over eight nodes reach 5.25 nodes in the mean, seven eighths of them other ones."""
+    """Eight experts over eight nodes are on 5.25 nodes on average, seven eighths of them other nodes."""
     _, outside = communication.expert_bytes(64, 4096.0, 7168.0, 8, 8.0)
     assert outside / (4 * 4096 * 7168 * 2) == pytest.approx(8 * (1 - (7 / 8) ** 8) * 7 / 8)
 
@@ -45,7 +45,7 @@ def test_a_group_larger_than_its_domain_goes_over_the_network():
 
 
 def test_every_nic_of_a_node_carries_a_share_of_the_ring():
-    """One shard: eight NICs share it, and the links inside are slower. Eight shards: one NIC each."""
+    """One shard is sent over the eight NICs of a node; of eight shards, each is sent over one NIC."""
     assert communication.sharded_collective_seconds(36 * GB, 64, 1, LINKS) == pytest.approx(36 / 8 / 50 / 0.8)
     assert communication.sharded_collective_seconds(36 * GB, 8, 8, LINKS) == pytest.approx(36 / 50 / 0.8)
     assert communication.sharded_collective_seconds(36 * GB, 8, 1, LINKS) == pytest.approx(36 / 450 / 0.8)

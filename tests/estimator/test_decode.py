@@ -1,4 +1,4 @@
-"""Time per output token and of a prompt: published runs that the fit never sees, values worked by hand, and laws."""
+"""Time per output token and of a prompt: published runs outside the fit, values computed by hand, and properties."""
 
 from dataclasses import replace
 from typing import Any
@@ -85,7 +85,7 @@ def test_prompt_time_is_products_attention_and_two_all_reduces_per_layer():
 
 
 def test_latent_attention_reads_one_latent_and_multiplies_it_by_every_head():
-    """DeepSeek V3: 576 numbers a layer on each rank, 2 * 128 * 1088 products of them over the ranks."""
+    """DeepSeek V3: 576 values per layer on each rank, 2 * 128 * 1088 products of them over the ranks."""
     short, long = (served("deepseek-v3", "H200-141GB", "fp8", tensor=8.0, input=tokens, output=0.0) for tokens in (1000.0, 3000.0))
     reads = 61 * 576 * 2 / 4.8e12
     products = 61 * 2 * 128 * 1088 / (8 * short.chip.base_peak_flops * 0.5)
@@ -121,7 +121,7 @@ def test_more_requests_never_reduce_tpot(one, other):
 
 
 def test_prompt_work_counts_once_in_ttft_or_tpot():
-    """SGLang and vLLM spend the same seconds on a request from start to end; they differ in when."""
+    """SGLang and vLLM take the same time for a whole request, but spend it in different phases."""
     mixed, first = (server(engine=e, output=200.0) for e in ("vllm", "sglang"))
     moved = share_before_first_token(first, 16.0) * 15 * prefill_seconds(first, K)
     assert share_before_first_token(mixed, 16.0) == 0.0
@@ -155,7 +155,7 @@ def test_accepted_drafts_save_iterations_and_rejected_ones_cost_products():
 
 
 def test_adapters_add_launches_and_reads_of_adapters_in_use():
-    """Punica: 2 ms a token on a 7B of 32 layers, whatever their number."""
+    """Punica: 2 ms per token on a 7B model of 32 layers, independent of the number of adapters."""
     plain = served("llama-2-7b", "A100-80GB", engine="vllm", concurrency=8.0)
     few, many = (replace(plain, adapters=n, adapter_rank=16.0) for n in (8.0, 800.0))
     added = iteration_seconds(few, K, 8.0) - iteration_seconds(plain, K, 8.0)
@@ -171,7 +171,7 @@ def test_an_open_loop_follows_littles_law():
 
 
 def test_pipeline_stages_process_batches_in_turn():
-    """Two stages of one: the same weights are read, by halves, and one more hop; a full batch gains nothing per token."""
+    """Two stages instead of one: each reads half of the weights, with one more hop; a full batch saves no time per token."""
     one, two = server(tensor=2.0), server(tensor=2.0, pipeline=2.0)
     assert iteration_seconds(two, K, 16.0) == pytest.approx(iteration_seconds(one, K, 16.0), rel=0.1)
     assert prefill_seconds(two, K) == pytest.approx(prefill_seconds(one, K) / 2)

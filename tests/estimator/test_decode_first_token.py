@@ -1,4 +1,4 @@
-"""Seconds to the first token: published runs that the fit never sees, and laws."""
+"""Time to the first token: published runs outside the fit, and properties."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def test_published_open_loops_are_predicted_within_a_quarter(rate, model, accele
 
 
 def test_a_burst_waits_for_half_of_the_prompts():
-    """500 prompts of 467 tokens at once, Llama 3.1 70B on four H100: 9.1 s in the mean."""
+    """500 prompts of 467 tokens at once, Llama 3.1 70B on four H100: 9.1 s on average."""
     case = served("llama-3.1-70b", "H100-80GB", "bf16", engine="trtllm", tensor=4.0, input=467.0, output=256.0, requests=500.0)
     assert first(replace(case, concurrency=float("inf"))) == pytest.approx(9.123, rel=0.25)
 
@@ -50,12 +50,12 @@ def test_a_single_request_does_not_wait():
     assert first(case) == pytest.approx(K.fixed_ms * 1e-3 + iteration_seconds(case, D, 1.0) + prefill_seconds(case, D))
 
 
-def test_prompts_first_means_a_longer_wait():
+def test_prompts_before_decoding_increase_the_wait():
     assert first(server(engine="sglang", concurrency=64.0)) > 1.5 * first(server(concurrency=64.0))
 
 
 def test_requests_beyond_the_cache_wait_in_a_queue():
-    """Closed loop: by Little's law the line is as long as what does not fit, at the pace at which places come free."""
+    """Closed loop: by Little's law, the queue has the requests that exceed the cache, and advances at the rate of completions."""
     full = server(tensor=2.0, input=4096.0, output=128.0, concurrency=128.0)
     held = running_requests(full, D)
     assert held < 128
@@ -83,7 +83,7 @@ def test_busier_open_loops_wait_longer():
 
 
 def test_an_overloaded_open_loop_has_the_ttft_of_the_stable_limit():
-    """Prompts fill 0.8 of the time: half a service time times 0.8 / 0.2 in line, no pole beyond."""
+    """Prompts use at most 0.8 of the time: the wait is half a service time times 0.8 / 0.2, and stays finite under overload."""
     case = server(concurrency=float("inf"), open_loop=1.0, rate=1e4)
     batch = running_requests(case, D)
     own = K.fixed_ms * 1e-3 + iteration_seconds(case, D, batch) + token_seconds(case, D, batch) / 2

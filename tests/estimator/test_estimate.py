@@ -1,4 +1,4 @@
-"""The estimate of a pinned configuration: its laws, its anchors, its flags."""
+"""The estimate of a pinned configuration: properties, published runs, launch flags."""
 
 from dataclasses import asdict, replace
 
@@ -202,7 +202,7 @@ def test_launch_flags_match_the_configuration():
 @pytest.mark.parametrize("model", ["llama-3.1-8b", "mixtral-8x7b"])
 @pytest.mark.parametrize(("accelerator", "engine"), [("H100", "HF PEFT"), ("v6e", "MaxText")])
 def test_runs_of_pretraining_are_no_evidence_for_adapters(model, accelerator, engine):
-    """The time of an adapter run on a TPU once rested on 26 runs that trained every weight."""
+    """The evidence for an adapter run on a TPU was once 26 runs that trained every weight."""
     hardware = {"accelerator": accelerator, "count": 64}
     e = estimate(
         training_data(model=model, hardware=hardware, engine={"name": engine}, adapter={"type": "lora"}, global_batch=64, recompute="full")

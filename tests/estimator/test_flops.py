@@ -1,4 +1,4 @@
-"""FLOPs against the published forms."""
+"""FLOPs compared with the published formulas."""
 
 import pytest
 from rackwright.catalog.models import library
@@ -32,7 +32,7 @@ def test_experts_count_as_active():
 
 
 def test_local_layers_look_back_two_windows_at_most():
-    """Gemma 2 9B: 21 layers see everything, 21 at most 2 x 4,096 tokens."""
+    """Gemma 2 9B: 21 layers attend to all tokens, 21 to at most 2 x 4,096."""
     assert flops.attention_flops(network("gemma-2-9b"), 131072) == 6 * 16 * 256 * 21 * (131072 + 8192)
 
 

@@ -1,4 +1,4 @@
-"""Every field of a training configuration changes the estimate the way physics says, or is refused with its path."""
+"""Every field of a training configuration changes the estimate in the physical direction, or is refused with its path."""
 
 import pytest
 from rackwright.diagnostics.errors import UserError

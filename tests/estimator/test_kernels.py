@@ -1,4 +1,4 @@
-"""Terms of a step worked by hand."""
+"""Terms of a step, computed by hand."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ HBM = 3.35e12
 
 
 def case(count: int = 8, layout: dict | None = None, **more) -> TrainingCase:
-    """Llama 3.1 8B on H100: 32 layers of 4,096, 32 heads, a vocabulary of 128,256."""
+    """Llama 3.1 8B on H100: 32 layers with a hidden size of 4,096, 32 heads, a vocabulary of 128,256."""
     config = {
         "model": "llama-3.1-8b", "hardware": {"accelerator": "H100-80GB", "count": count}, "engine": {"name": "torchtitan"},
         "sequence": 4096, "micro_batch": 2, "global_batch": 64, "layout": {"shard": "fsdp", **(layout or {})},
@@ -60,7 +60,7 @@ def test_a_tile_has_256_columns():
 
 
 def test_an_update_reads_and_writes_states_and_moves_gradient_and_weight_once():
-    """30 bytes with a master beside a 16-bit weight; 28 where the weight is the master."""
+    """30 bytes with a master copy of a 16-bit weight; 28 if the weight is the master copy."""
     kept, c = replace(case(), weight_bytes=2.0, optimizer_bytes=12.0), case()
     shard = c.network.trunk / 8
     assert step_seconds(kept, K).optimizer == pytest.approx(shard * 30 / HBM)
@@ -78,7 +78,7 @@ def test_stage_traffic_is_half_exposed_and_ring_traffic_a_third():
 
 
 def test_gradient_traffic_overlaps_with_the_last_backward_pass():
-    """On a network so slow that only what hides is missing."""
+    """On a network so slow that overlap hides only the compute time."""
     c = case(layout={"shard": "zero1"})
     slow = replace(c, links=replace(c.links, scale_up_bytes_per_s=1e8))
     terms = step_seconds(slow, K)
@@ -123,7 +123,7 @@ def test_narrow_heads_slow_attention():
 
 
 def test_attention_of_slow_matrices_is_no_faster_than_their_products():
-    """The lag of attention behind faster matrices, read backwards, must not make it faster than they are on a P100."""
+    """The ratio of attention to matrix rate on newer accelerators, extrapolated to a P100, must not exceed the matrix rate."""
     chip = replace(case().chip, base_peak_flops=21e12, peak_flops=21e12)
     found = sustained_rates(replace(case(), chip=chip), K)
     assert float(found.attention) <= float(found.matrix) * 1.0001

@@ -1,4 +1,4 @@
-"""Training memory: laws, peaks that were published, and what the largest batch and context are."""
+"""Training memory: properties, published peaks, largest batch and context."""
 
 from dataclasses import fields, replace
 
@@ -32,7 +32,7 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("gib", "model", "said"), [row[1:] for row in PUBLISHED], ids=[row[0] for row in PUBLISHED])
 def test_priors_predict_published_peaks_within_a_tenth(gib, model, said):
-    """torchtitan's performance page of 2024-12 and the playbook's sweep: GiB that the allocator reserved."""
+    """torchtitan's performance page of 2024-12 and the playbook's sweep: GiB reserved by the allocator."""
     assert peak_bytes(case(model, **said), PRIOR) / GIB == pytest.approx(gib, rel=0.1)
 
 
@@ -88,7 +88,7 @@ def test_more_tokens_never_reduce_memory(c, field):
 
 @given(cases, st.sampled_from(["tensor", "shards", "context"]))
 def test_a_finer_split_never_adds_memory(c, field):
-    """Beyond stage 3's gathered units, which one accelerator does not hold."""
+    """Except for the gathered units of stage 3, which a single accelerator does not need."""
     finer = replace(c, **{field: 2 * getattr(c, field)})
     if field == "shards" and c.zero_stage == 3 and c.shards == 1:
         return
@@ -113,14 +113,14 @@ def test_half_the_layers_recomputed_keep_half_the_difference():
 
 
 def test_unfused_attention_is_recomputed_with_its_layer():
-    """One layer's scores at a time: 42 published BLOOM runs fit A100s that all layers' scores would fill twice over."""
+    """Scores of one layer at a time: 42 published BLOOM runs fit on A100s, although the scores of all layers are twice their memory."""
     c = case("llama-3.1-8b", recompute=2.0, flash=0.0)
     scores = 5 * 32 * 4096.0 * 4096
     assert float(peak_bytes(c, PRIOR) - peak_bytes(replace(c, flash=1.0), PRIOR)) <= 1.01 * scores * (1 + PRIOR.reserved)
 
 
 def test_full_recompute_keeps_the_inputs_of_layers_and_offload_two_of_them():
-    """The backward pass of one layer on top: 34h of Llama 3, made again, and its gradients."""
+    """Plus the backward pass of one layer: 34h of Llama 3, recomputed, and its gradients."""
     c, each = case(recompute=2.0), 4096 * 4096.0
     passing = (34 - 2 + PRIOR.backward * 34) * each
     assert training_memory(c, PRIOR).activations == pytest.approx(32 * 2 * each + passing)
@@ -128,7 +128,7 @@ def test_full_recompute_keeps_the_inputs_of_layers_and_offload_two_of_them():
 
 
 def test_a_fused_loss_holds_one_chunk_of_sixteen():
-    """Where layers are small, so that logits are the peak."""
+    """Layers are so small that the logits are the peak."""
     c = case(replace(network("llama-3.2-3b"), hidden=64, heads=0, kv_heads=0, ffn=64), engine="fsdp")
     whole, fused = (float(training_memory(replace(c, fused_loss=x), PRIOR).total) for x in (0.0, 1.0))
     logits = 4096 * 128256 * PRIOR.logit_bytes * (1 + PRIOR.reserved)
@@ -169,7 +169,7 @@ def test_arrays_of_layouts_agree_with_single_layouts(model):
 
 
 def predicted(c: TrainingCase) -> TrainingPrediction:
-    """With the coefficients of this file's other tests."""
+    """With the coefficients of the other tests in this file."""
     return replace(TrainingPrediction.of(c, calibration()), coefficients=PRIOR)
 
 
@@ -208,7 +208,7 @@ def test_a_row_is_compared_with_the_kind_of_memory_it_measured():
 
 
 def test_every_coefficient_moves_some_prediction():
-    """One that nothing depends on could not be fitted."""
+    """A coefficient without effect could not be fitted."""
     several = [case("llama-3.1-8b", **row[3]) for row in PUBLISHED[:2]] + [
         case(PLAYBOOK, **PUBLISHED[2][3]), case("mixtral-8x7b", expert=8.0), case("llama-3.1-70b", **FSDP, tensor=8.0, shards=32.0),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Kept activations against the closed forms of the papers, layer by layer."""
+"""Stored activations compared with the closed formulas of the papers, per layer."""
 
 from dataclasses import replace
 
@@ -30,12 +30,12 @@ LLAMA_2 = ModelDimensions(layers=32, hidden=4096, heads=32, kv_heads=32, head_di
     ],
 )
 def test_table_2_of_the_paper(said, per_hidden):
-    """arXiv 2205.05198, table 2, without the attention core, which flash attention does not keep."""
+    """arXiv 2205.05198, table 2, without the attention core, which flash attention does not store."""
     assert layer_activation_bytes(GPT, dropout=1.0, **said) == pytest.approx(per_hidden * GPT.hidden)
 
 
 def test_attention_core_of_the_paper():
-    """5 a s / h per hidden unit and layer; selective recompute drops it, full recompute is the caller's."""
+    """5 a s / h per hidden unit and layer; selective recompute removes it, and the caller applies full recompute."""
     c = case(GPT, sequence=2048.0, tensor=8.0, flash=0.0)
     assert attention_score_bytes(c) == pytest.approx(5 * 96 * 2048 / 8)
     assert kept_score_bytes(replace(c, recompute=1.0)) == 0
@@ -86,7 +86,7 @@ def test_latent_attention_keeps_expanded_heads_and_latents_that_are_not_split():
     ],
 )
 def test_micro_batches_in_flight(said, layers):
-    """arXiv 2104.04473, section 2.2: 8 layers a stage, in layers times micro-batches."""
+    """arXiv 2104.04473, section 2.2: 8 layers per stage, in layers times micro-batches."""
     c = case(**said)
     assert [float(in_flight_layers(c, 8.0, float(i))) for i in range(len(layers))] == layers
 

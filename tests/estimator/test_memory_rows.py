@@ -1,4 +1,4 @@
-"""What rows of training memory say in words, and how near the priors alone come to all of them."""
+"""Published rows of training memory as configurations, and the error of the priors alone on all of them."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_modules_of_selective_recompute_are_parsed():
 
 
 def test_priors_predict_every_scored_row():
-    """Targets of the fit are 9 and 14 %; unfitted coefficients miss little more."""
+    """Targets of the fit are 9 and 14 %; the error of unfitted coefficients is slightly larger."""
     runs = rows.runs_of_model(MODELS[0])
     case = stack_cases([run.case for run in runs])
     missed = np.abs(np.asarray(MODELS[0].predict(case, PRIOR)) / [run.measured for run in runs] - 1)

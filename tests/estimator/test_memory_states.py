@@ -1,4 +1,4 @@
-"""Resident states against the tables of the papers, and where parameters lie in a pipeline."""
+"""Resident states compared with the tables of the papers, and parameters per pipeline stage."""
 
 from dataclasses import replace
 
@@ -56,7 +56,7 @@ def test_prediction_modules_are_trained_by_megatron_only():
 
 @pytest.mark.parametrize(("engine", "first", "last"), [("megatron", 16, 16), ("nanotron", 17, 15)])
 def test_nanotron_balances_stages_by_compute_with_the_head(engine, first, last):
-    """A head of 131,072 x 4,096 costs about two layers of the playbook's 8.86B model."""
+    """A head of 131,072 x 4,096 has the size of about two layers of the playbook's 8.86B model."""
     n = replace(network("llama-3.1-8b"), vocab=131072)
     c = case(n, pipeline=2.0, engine=engine)
     assert (stage_layers(c, 0.0), stage_layers(c, 1.0)) == (first, last)

@@ -1,4 +1,4 @@
-"""The nearest measured run: itself first, what differs in words, from the rows that ship with the engine."""
+"""The nearest measured run: an identical run first, its differences as text, from the rows of the package."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Offline throughput: published runs, and laws that hold for every case."""
+"""Offline throughput: published runs, and properties of every case."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def test_published_runs_are_predicted_within_a_fifth(case, published):
 
 
 def test_attention_data_parallel_experts_over_pcie_are_limited_by_links():
-    """Eight cards compute a 2048-token prompt hardly faster together than four: the published table's shape."""
+    """The published table: eight accelerators compute a 2048-token prompt hardly faster than four."""
     four, eight = (
         served("qwen3-30b-a3b", "RTX-PRO-6000-Blackwell-SE", "fp4", **PYTHON, attention_data=n, input=2048.0, output=128.0)
         for n in (4.0, 8.0)

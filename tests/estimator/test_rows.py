@@ -1,4 +1,4 @@
-"""A printed row becomes the configuration it describes; architectures come from the catalog, the columns, or the totals."""
+"""A published row becomes the configuration that it describes; architectures come from the catalog, the columns or the totals."""
 
 import pytest
 from rackwright.estimator.dataset import runs
@@ -48,7 +48,7 @@ def test_a_name_is_rejected_when_its_size_differs():
 
 
 def test_columns_can_identify_a_catalog_model():
-    """Latent attention is in no column."""
+    """No column has latent attention."""
     known = {"layers": "61", "hidden": "7168", "heads": "64", "n_experts": "384", "top_k": "8", "moe_ffn": "2048", "vocab": "163840"}
     assert row_architecture(PrintedRow("x", 2, {"model": "moonshotai/Kimi-K2.5", **known})).architecture.kv_lora_rank == 512
 

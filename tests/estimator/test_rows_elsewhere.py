@@ -1,4 +1,4 @@
-"""Rows as other publications print them: names, formats, shards and sizes that no row of the repository spells that way."""
+"""Rows in the notation of other publications: names, formats, shards and sizes that no row of the repository has."""
 
 import pytest
 from rackwright.estimator.config import accelerators

@@ -55,12 +55,12 @@ def seconds(case: TrainingCase, k: RunCoefficients = K, **more) -> float:
     ],
 )
 def test_published_step_times_give_the_published_run_time(cells, step_s, minutes):
-    """TD0069, TD0149, TD0160: what lies between is evaluation, and nothing else."""
+    """TD0069, TD0149, TD0160: the time between the steps is evaluation only."""
     assert run_seconds(run(**cells), step_s) / 60 == pytest.approx(minutes, rel=0.02)
 
 
 def test_benchmark_evaluations_match_a_hand_calculation():
-    """3,072 sequences: eight evaluations less the three left out, each 173 sequences in 22 batches of 8 at half of LoRA's step."""
+    """3,072 sequences: eight evaluations less the three excluded ones, each 173 sequences in 22 batches of 8 at half of LoRA's step."""
     assert evaluation_seconds(run(), 1.0) == 5 * 22 / 2
     pretraining = 331_776 / 46_080 * 5760 / 8 / 144 / 3
     assert evaluation_seconds(run(**PRETRAIN_405B), 1.0) == pytest.approx(pretraining)
@@ -135,7 +135,7 @@ def test_narrow_format_software_gets_faster_and_16_bit_does_not():
 
 
 def test_goodput_falls_with_scale_and_matches_the_published_value():
-    """Llama 3 405B: over 90 % effective on 16,384 accelerators that failed 419 times in 54 days."""
+    """Llama 3 405B: over 90 % effective time on 16,384 accelerators with 419 failures in 54 days."""
     assert goodput(16_384) == pytest.approx(0.91, abs=0.03)
     assert 0.999 < goodput(1) < 1
     assert goodput(8) > goodput(1024) > goodput(16_384)
@@ -156,7 +156,7 @@ def test_an_estimate_includes_startup_evaluation_and_an_interval():
 
 @pytest.mark.parametrize(("name", "share"), [("MI300X", 668.4 / 1300), ("MI350X", 1565 / 2500), ("H200 NVL", 794.5 / 989), ("L40S", 0.8)])
 def test_sustained_share_is_measured_on_the_accelerator_or_its_generation(name, share):
-    """MI350X: CDNA 4's; H200 NVL: Hopper's; L40S: nobody measured an Ada."""
+    """MI350X uses the value of CDNA 4, H200 NVL that of Hopper; for L40S there is no measurement of an Ada accelerator."""
     assert accelerators.chip(accelerators.find(name)).sustained_share == pytest.approx(share, rel=0.002)
 
 

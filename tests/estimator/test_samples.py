@@ -1,4 +1,4 @@
-"""Whole samples: what power, peak and memory bandwidth leave of an accelerator, beside a ratio somebody published."""
+"""Whole samples: sustained rates by power, peak and memory bandwidth, compared with a published ratio."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def test_the_reported_tpu_ratio_is_within_a_factor_of_two(card, ratio):
 
 
 def test_a_70_watt_card_does_not_sustain_its_peak():
-    """T4: 65 TFLOP/s at 70 W would be more per watt than an A100 of the next process node; V100 pays for 29."""
+    """T4: 65 TFLOP/s at 70 W would be more per watt than an A100 of the next process node; V100 sustains 29."""
     t4, v100_per_watt = accelerators.chip(accelerators.find("T4")), 125e12 / 300
     assert samples.sustained_flops(t4) == pytest.approx(70 * v100_per_watt)
     assert samples.sustained_flops(t4) < 0.5 * t4.peak_flops

@@ -1,4 +1,4 @@
-"""What logs and tables of servers print to the digit: bytes of a cached token, tokens of a pool, milliseconds of a prompt."""
+"""Exact values of server logs and tables: bytes per cached token, tokens of a pool, milliseconds of a prompt."""
 
 import pytest
 from rackwright.estimator.dataset.runs import row_readings
@@ -30,14 +30,14 @@ def test_cache_tokens_match_server_logs(monkeypatch, model, tensor, engine, gib,
 
 
 def fastertransformer() -> ServingCase:
-    """GPT-13B, 16 bit, one A100, a prompt of 512 tokens alone (sizing rows IN1829)."""
+    """GPT-13B, 16 bit, one A100, a single prompt of 512 tokens (sizing rows IN1829)."""
     case = next(r.case for r in row_readings() if r.row.id == "IN1829")
     assert isinstance(case, ServingCase)
     return case
 
 
 def test_fastertransformers_prompt_is_bound_by_products():
-    """63.2 ms for 512 tokens of 13B, 67 % of 312 TFLOP/s. A full batch, which the formula is of, is somewhat better than one prompt."""
+    """63.2 ms for 512 tokens of 13B, 67 % of 312 TFLOP/s. The formula is for a full batch, which is slightly better than one prompt."""
     seconds = prefill_seconds(fastertransformer(), K)
     assert seconds * 1e3 == pytest.approx(63.2, rel=0.15)
     flops = 2 * fastertransformer().network.matmul * 512
@@ -49,7 +49,7 @@ def test_fastertransformers_token_reads_every_weight():
 
 
 def test_prefill_follows_the_form_of_the_roofline():
-    """[2 (N_a - V h) S + 2 L a d S^2] over what products and attention reach, doubled prompts more than doubled."""
+    """[2 (N_a - V h) S + 2 L a d S^2] over the rates of products and attention; a doubled prompt takes more than twice as long."""
     case = served("llama-3.1-8b", "H100-80GB", engine="trtllm")
     one, two = (prefill_seconds(case, K, s) for s in (4096.0, 8192.0))
     chip, n = case.chip, case.network

@@ -1,4 +1,4 @@
-"""Every field of a serving configuration changes the estimate the way physics says, or is refused with its path."""
+"""Every field of a serving configuration changes the estimate in the physical direction, or is refused with its path."""
 
 import math
 
@@ -154,7 +154,7 @@ def rate(**said) -> Estimate:
 
 
 def test_output_never_exceeds_what_a_replica_sustains():
-    """Work is conserved: what comes out of an overloaded server stays, however much more is offered."""
+    """The output rate of an overloaded server is independent of the offered rate."""
     calm, over, more = (rate(requests_per_s=r) for r in (1.0, 500.0, 5000.0))
     assert calm.output_tokens_per_s.p50 == pytest.approx(512)
     assert not calm.warnings
@@ -164,7 +164,7 @@ def test_output_never_exceeds_what_a_replica_sustains():
 
 
 def test_a_decode_pool_computes_no_prompts():
-    """Its tokens come as fast with long prompts as the longer cache alone allows: no share of a prompt's products."""
+    """Long prompts slow its tokens only by the longer cache, not by the products of prompts."""
     cold, warm = (estimate(serving_data(**POOLS, prefix_hit_rate=share)) for share in (0.0, 0.9))
     assert cold.tpot_s.p50 == warm.tpot_s.p50
     assert cold.ttft_s.p50 > warm.ttft_s.p50
@@ -173,7 +173,7 @@ def test_a_decode_pool_computes_no_prompts():
 
 
 def test_each_pool_uses_its_layout():
-    """70B in fp8 on pools of four: the layout of the whole, tensor 1 where nobody says, holds nothing."""
+    """70B in fp8 on pools of four: with the layout of the whole, tensor parallelism is 1 by default, and the model does not fit."""
     e = estimate(serving_data(**{**POOLS, "layout": {}}))
     assert e.fits
     assert e.memory.weights == estimate(serving_data()).memory.weights

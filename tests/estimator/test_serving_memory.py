@@ -1,4 +1,4 @@
-"""Memory of a server: counts that published logs print to the byte, and laws that hold for every case."""
+"""Memory of a server: exact counts of published logs, and properties of every case."""
 
 from dataclasses import replace
 

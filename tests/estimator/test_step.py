@@ -42,7 +42,7 @@ def test_priors_predict_published_runs(row_id, within):
 
 
 def test_priors_alone_are_half_the_error_of_a_median_utilisation():
-    """A table of medians by accelerator, format and kind is off by 26 % (sizing.md section 1)."""
+    """A table of medians by accelerator, format and kind has an error of 26 % (sizing.md section 1)."""
     runs = rows.runs_of_model(MODELS[0])
     missed = np.abs(MODELS[0].predict(stack_cases([r.case for r in runs]), K) / [r.measured for r in runs] - 1)
     assert len(runs) == 372
@@ -82,7 +82,7 @@ def test_utilization_never_exceeds_the_roofline():
 
 
 def test_the_bubble_is_the_share_of_idle_stages_over_virtual_stages():
-    """(p - 1) / (v m), arXiv 2104.04473, beside the head, which only the last stage has."""
+    """(p - 1) / (v m), arXiv 2104.04473, plus the head, which only the last stage has."""
     plain, virtual = (
         step_seconds(case(count=4, global_batch=32, micro_batch=1, layout={"pipeline": 4, "virtual": v, "data": 1}), K) for v in (1, 4)
     )
@@ -94,7 +94,7 @@ def test_the_bubble_is_the_share_of_idle_stages_over_virtual_stages():
 
 
 def test_the_stage_with_the_head_is_slowest_unless_it_has_fewer_layers():
-    """BLOOM's 70 layers on 12 stages run faster per layer than 72: the head weighs as much as 1.5 layers."""
+    """BLOOM's 70 layers on 12 stages run faster per layer than 72: the head takes as long as 1.5 layers."""
     whole, spare = (next(r for r in rows.row_readings() if r.row.id == i).case for i in ("TT0594", "TT0646"))
     each = [rate(c) * c.network.layers for c in (whole, spare)]
     assert each[1] > 1.05 * each[0]
@@ -240,7 +240,7 @@ def test_residual_classes_exclude_work_without_measured_runs():
 
 @pytest.mark.parametrize(("count", "micro_batch", "published"), [(384, 4, 144), (768, 2, 88), (1536, 1, 44)])
 def test_per_matrix_gathers_over_many_nodes_slow_small_batches(count, micro_batch, published):
-    """GPT-3 under DeepSpeed's ZeRO-3 alone: hardware TFLOP/s of arXiv 2104.04473, table 2 (TT0434 to TT0436); no row of the fit."""
+    """GPT-3 with DeepSpeed's ZeRO-3 only: hardware TFLOP/s of arXiv 2104.04473, table 2 (TT0434 to TT0436), outside the fit."""
     gpt3 = next(r for r in rows.row_readings() if r.row.id == "TT0434").config.model
     c = case("A100-80GB", count, model=gpt3, engine={"name": "DeepSpeed ZeRO-3", "release": "2021-04"}, layout={"shard": "zero3"},
              sequence=2048, micro_batch=micro_batch, global_batch=1536, recompute="full", numbers="fp16")  # fmt: skip

@@ -72,7 +72,7 @@ def test_slices_add_data_center_network_time():
 
 
 def test_link_traffic_matches_a_hand_calculation():
-    """8.03e9 weights: 3 gathers x 2 bytes over 360 GB/s; fp32 gradients of a 256th over 918e12 / 73,000 = 12.6 GB/s, there and back."""
+    """8.03e9 weights: 3 gathers x 2 bytes over 360 GB/s; fp32 gradients of a 256th over 918e12 / 73,000 = 12.6 GB/s, in both directions."""
     gathered = 3 * 2 * 8.03e9 * 255 / 256 / 360e9
     one = step_seconds(case(model="llama-3.1-8b"), K)
     assert one.data_total == pytest.approx(gathered, rel=0.01)

@@ -1,6 +1,6 @@
-"""Every resource of the four example stacks, as recorded and read; and the laws every graph keeps.
+"""Every resource of the four example stacks, as recorded and reviewed, and properties of every graph.
 
-After a wanted change: `make goldens`, read the difference, commit both.
+After an intended change: `make goldens`, read the difference, commit both.
 """
 
 import json
@@ -46,15 +46,15 @@ def test_states_of_earlier_releases_exist():
 
 @pytest.mark.parametrize("kept", STATES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_stack_of_an_earlier_release_is_neither_replaced_nor_deleted(kept):
-    """design.md, house rule 5: the states of every release are kept, each with the spec and the decision it was built from, and later
-    releases must preview against them, however they would size the spec today."""
+    """design.md, house rule 5: the states of every release are stored with their spec and decision. Later releases must preview against
+    them, also if they would size the spec differently."""
     changes = compare(json.loads(kept.read_text(encoding="utf-8")), graph(kept.stem, kept.parent / "stacks"))
     assert not [f"{c.operation} {c.type} {c.name}: {', '.join(c.because)}" for c in changes if c.operation in ("replace", "delete")]
 
 
 @pytest.mark.parametrize("name", PLANS)
 def test_a_preview_shows_every_resource_of_the_update(name):
-    """A resource made inside an apply would be missing from previews (pulumi.md, trap 11)."""
+    """Resources created inside an apply are missing from previews (pulumi.md, trap 11)."""
     plan = PLANS[name]()
     seen = record(lambda: declare(plan) and None, preview=True)
     assert set(seen.nodes) == set(record(lambda: declare(plan) and None).nodes)

@@ -1,6 +1,6 @@
-"""One golden per type of the catalog with EFA: the interfaces of both layouts, the pods they leave room for, and the laws of all of them.
+"""One golden per EFA machine type of the catalog: interfaces of both layouts, number of pods, and properties of all layouts.
 
-`RACKWRIGHT_RENEW=nics pytest tests/golden/test_nics.py` writes them again.
+`RACKWRIGHT_RENEW=nics pytest tests/golden/test_nics.py` renews them.
 """
 
 import json
@@ -87,7 +87,8 @@ def test_prefixes_never_reduce_the_number_of_pods(name):
 
 
 def test_a_p5_has_51_pods_without_prefixes_and_250_with():
-    """Recipes 2.2: (2 - 1) x (50 - 1) + 2, where EKS and its image count 100: they take the fabric's slot for one with addresses."""
+    """Recipes 2.2: (2 - 1) x (50 - 1) + 2. EKS and its image count 100, because they count the slot of the fabric's interface as one
+    with addresses."""
     machine = Catalog.default().machine("p5.48xlarge")
     assert [max_pods(machine, nic_layout(machine), prefixes=p) for p in (False, True)] == [51, 250]
     assert (max_pods(machine, (), prefixes=False), machine.max_pods) == (100, 100)
@@ -100,13 +101,13 @@ def test_the_most_bandwidth_of_a_p5_is_eight_addresses():
 
 
 def test_p5_4xlarge_has_a_note_about_gpudirect():
-    """dstack 3069: EFA is there, and what is sent still passes through host memory."""
+    """dstack 3069: EFA is attached, but data is still copied through host memory."""
     assert fabric_expectation(Catalog.default().machine("p5.4xlarge")).note
     assert not fabric_expectation(Catalog.default().machine("p5.48xlarge")).note
 
 
 def test_conflicting_sources_give_no_layout():
-    """dl1: the API counts four EFA interfaces, the page of the instance says there is none."""
+    """dl1: the API counts four EFA interfaces, the page of the instance type none."""
     machine = Catalog.default().machine("dl1.24xlarge")
     assert (nic_layout(machine), machine.efa_interfaces) == ((), None)
     assert "EFA" in machine.conflict

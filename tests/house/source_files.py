@@ -1,4 +1,4 @@
-"""What the Python files of the repository contain. A process parses each file once; its tests share the xdist group `sources`."""
+"""Content of the repository's Python files. A process parses each file once; its tests share the xdist group `sources`."""
 
 import ast
 from dataclasses import dataclass

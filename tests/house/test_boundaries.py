@@ -1,4 +1,4 @@
-"""What a package may not import (docs/decisions/0001), checked on every import statement."""
+"""Imports that a package must not have (docs/decisions/0001), checked on every import statement."""
 
 import ast
 import re
@@ -159,7 +159,7 @@ def test_a_plan_and_its_graph_need_no_boto3():
 
 @pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
 def test_argument_classes_are_used_only_in_their_module(folder):
-    """Other modules pass values by name, so that it is visible what a part reads."""
+    """Other modules pass values by name, so that the inputs of a part are visible."""
     for path in files(PULUMI / folder):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         own = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}

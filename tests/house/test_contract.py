@@ -57,7 +57,7 @@ def test_every_field_of_a_spec_is_read_or_unsupported():
 
 
 def test_every_ref_is_resolved_by_a_blueprint():
-    """The names are texts in the two files of blueprints; a wildcard stands for a key of the plan."""
+    """The names are strings in the two files of blueprints; a wildcard matches a key of the plan."""
     files = [ROOT / "components" / "rackwright_pulumi" / "blueprints" / f"{name}.py" for name in ("aws", "gke")]
     known = {re.sub(r"\{\w+\}", "key", name) for path in files for name in re.findall(r'"([a-z]+(?:\.[\w{}]+)+)"', path.read_text("utf-8"))}
     assert not [pattern for pattern in stackplan.REFS if not any(fnmatchcase(name, pattern) for name in known)]

@@ -3,10 +3,12 @@
 import inspect
 import re
 import shlex
+from datetime import date
 from pathlib import Path
 
 import pytest
 import yaml
+from rackwright import preview
 from rackwright.diagnostics.codes import CODES
 from rackwright.spec import examine
 from rackwright.validation.spec import RULES as SPEC_RULES
@@ -108,6 +110,19 @@ def test_parts_of_specs_in_guides_are_valid(page, number):
     shown = yaml.safe_load(blocks(ROOT / "docs" / f"{page}.md", "yaml")[number])
     found = examine(yaml.safe_dump(spec | shown | {"blueprint": spec["blueprint"] | shown.get("blueprint", {})}))
     assert [problem for problem in found.problems if problem.level == "error"] == []
+
+
+@pytest.mark.parametrize(("page", "number"), [("README", 0), ("docs/spec", 0), *(("docs/aws", n) for n in range(3)), ("docs/guard", 0)])
+def test_specs_in_pages_are_planned_and_can_be_built(tmp_path, page, number):
+    shown = yaml.safe_load(blocks(ROOT / f"{page}.md", "yaml")[number])
+    base = yaml.safe_load((ROOT / "stacks" / "llama-70b-sft.yaml").read_text(encoding="utf-8"))
+    spec = shown if "api_version" in shown else base | shown | {"blueprint": base["blueprint"] | shown.get("blueprint", {})}
+    file = tmp_path / f"{spec['name']}.yaml"
+    file.write_text(yaml.safe_dump(spec), encoding="utf-8")
+    found = preview(file, today=date(2026, 11, 21))
+    assert [str(problem) for problem in found.errors] == []
+    assert found.refusal(1) == ""
+    assert found.stack
 
 
 def test_the_policy_example_of_the_aws_guide_runs():

@@ -1,6 +1,6 @@
-"""Lists, folders and documentation are compared as sets, so that nothing new is missing in one of them.
+"""Lists, folders and documentation are compared as sets, so that none of them misses a new entry.
 
-`RACKWRIGHT_RENEW=rules pytest tests/house` writes docs/rules.md anew.
+`RACKWRIGHT_RENEW=rules pytest tests/house` renews docs/rules.md.
 """
 
 import os

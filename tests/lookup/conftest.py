@@ -1,4 +1,4 @@
-"""An account that answers: moto for what it knows, recorded answers for the rest, each held to the service's own model."""
+"""An account with answers: moto where it supports the service, recorded answers otherwise, validated by the service's model."""
 
 import json
 from datetime import datetime
@@ -16,7 +16,7 @@ REGION = "us-east-1"
 
 @pytest.fixture
 def account(monkeypatch):
-    """moto's account 123456789012. Credentials are moto's own; nothing leaves this process."""
+    """moto's account 123456789012 with moto's credentials; no request leaves this process."""
     for name, value in {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_DEFAULT_REGION": REGION}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
@@ -37,7 +37,7 @@ def nobody(monkeypatch):
 
 @pytest.fixture
 def answering(account):
-    """`answering("eks", "eks.json")`: the account with that service's answers from a file, as often as they are asked for."""
+    """`answering("eks", "eks.json")`: the account with answers of that service from a file, for any number of calls."""
 
     def answer(service: str, file: str, times: int = 1) -> Account:
         client = boto3.client(service, region_name=REGION)

@@ -1,4 +1,4 @@
-"""An account's answers next to our tables: differences are warnings, silences are said, nothing changes."""
+"""Answers of an account compared with the catalog: differences are warnings, missing answers are listed, the plan is unchanged."""
 
 import json
 from dataclasses import replace
@@ -28,16 +28,16 @@ def machine(name):
 @pytest.mark.parametrize(
     "name", ["p4d.24xlarge", "p5.48xlarge", "p5en.48xlarge", "g6e.48xlarge", "trn1.32xlarge", "inf2.48xlarge", "g5.xlarge"]
 )
-def test_our_tables_agree_with_ec2s_own_dump(account, name):
+def test_the_catalog_agrees_with_the_recorded_answers_of_ec2(account, name):
     assert list(differences(machine(name), account.instance_type(name))) == []
 
 
-def test_a_fact_that_differs_is_said_with_both_values(account):
+def test_a_difference_is_reported_with_both_values(account):
     wrong = replace(machine("p5.48xlarge"), efa_interfaces=31, network_cards=None)
     assert list(differences(wrong, account.instance_type("p5.48xlarge"))) == [("EFA interfaces", 31, 32)]
 
 
-def test_zones_are_compared_as_the_account_names_them(account):
+def test_zones_are_compared_by_the_names_of_the_account(account):
     sold = account.zones_selling("p4d.24xlarge")
     assert sold
     assert all(zone.startswith("us-east-1") for zone in sold)
@@ -46,14 +46,14 @@ def test_zones_are_compared_as_the_account_names_them(account):
     assert problem.fix == f"set infra zones to one of {', '.join(sold)}"
 
 
-def test_another_account_is_noticed(account):
+def test_another_account_is_reported(account):
     assert list(compare._account(TRAINING, account)) == []
     other = replace(TRAINING, place=replace(TRAINING.place, account="999999999999"))
     (problem,) = compare._account(other, account)
     assert "123456789012" in problem.reason
 
 
-def test_a_version_eks_supports_no_longer(answering):
+def test_an_unsupported_eks_version_is_reported(answering):
     account = answering("eks", "eks.json")
     old = replace(TRAINING, cluster=replace(TRAINING.cluster, version="1.30"))
     (problem,) = compare._kubernetes(old, account)
@@ -61,7 +61,7 @@ def test_a_version_eks_supports_no_longer(answering):
     assert problem.fix == "use a version in standard support: 1.35, 1.36"
 
 
-def test_an_addon_build_eks_does_not_have(answering):
+def test_an_unknown_add_on_version_is_reported(answering):
     account = answering("eks", "eks.json")
     account.cluster_versions()
     index = next(i for i, addon in enumerate(TRAINING.addons) if addon.name == "pod-network")
@@ -71,13 +71,13 @@ def test_an_addon_build_eks_does_not_have(answering):
     assert problem.fix == "use one of v1.22.3-eksbuild.1, v1.21.1-eksbuild.1, v1.20.4-eksbuild.2"
 
 
-def test_a_newer_node_image_is_said_and_not_taken(answering):
+def test_a_newer_node_image_is_reported_and_not_used(answering):
     account = answering("ssm", "ssm.json")
     (problem,) = compare._node_image(TRAINING, "al2023-nvidia", "1.35.6-20260728", account)
     assert "AWS recommends 1.35.9-20261112" in problem.reason
 
 
-def test_a_reservation_that_is_not_as_its_owner_said(answering):
+def test_a_reservation_that_differs_from_the_spec_is_reported(answering):
     account = answering("ec2", "reservation.json")
     capacity = TRAINING.pool("gpu").capacity
     said = replace(capacity, mode="reservation", reservation_id="cr-0123456789abcdef0", machine="p5.48xlarge", zone="us-east-1a", count=4)
@@ -89,7 +89,7 @@ def test_a_reservation_that_is_not_as_its_owner_said(answering):
     ]
 
 
-def test_every_difference_is_a_warning_and_the_plan_stays(account):
+def test_every_difference_is_a_warning_and_the_plan_is_unchanged(account):
     before = TRAINING.to_json()
     found = look_up(TRAINING, account)
     assert {problem.level for problem in found.problems} <= {Level.WARNING}
@@ -97,28 +97,28 @@ def test_every_difference_is_a_warning_and_the_plan_stays(account):
     assert "facts of p5.48xlarge" in found.agreed
 
 
-def test_one_silence_hides_no_other_answer(refusing):
+def test_one_failed_call_hides_no_other_answer(refusing):
     found = look_up(TRAINING, refusing("eks", "describe_cluster_versions"))
     assert ("Kubernetes 1.35", "AccessDeniedException: not authorized to perform it") in found.unasked
     assert "account" in found.agreed
 
 
 @pytest.mark.parametrize("plan", [TRAINING, BOX], ids=["training", "box"])
-def test_without_credentials_everything_is_said_to_be_unchecked(nobody, plan):
+def test_without_credentials_every_check_is_listed_as_unchecked(nobody, plan):
     found = look_up(plan, nobody)
     assert (found.problems, found.agreed) == ((), ())
     assert {why for _, why in found.unasked} == {"no AWS credentials found; set AWS_PROFILE, or run `aws sso login`"}
     assert command.as_lines(found)[-1].endswith(f"{len(found.unasked)} not checked")
 
 
-def test_what_nobody_sells_here_is_not_answered(account):
+def test_unknown_machines_and_images_raise_not_answered(account):
     with pytest.raises(NotAnswered):
         account.instance_type("p99.metal")
     with pytest.raises(NotAnswered, match="not found in this region"):
         account.image("no such image")
 
 
-def test_written_quotas_are_read_back_as_the_specs_own(account, tmp_path):
+def test_written_quotas_are_read_as_quotas_of_the_spec(account, tmp_path):
     path = tmp_path / "quotas.json"
     account.quotas = lambda service: {"vpc": {"L-F678F1CE": ("VPCs per Region", 5.0)}}.get(service, {})
     assert command.write_quotas(path, TRAINING, account, plans.TODAY) == 1
@@ -132,7 +132,7 @@ def test_written_quotas_are_read_back_as_the_specs_own(account, tmp_path):
     assert path.read_text() == "not quotas"
 
 
-def test_answers_are_plain_data_too(nobody):
+def test_answers_are_available_as_plain_data(nobody):
     assert json.loads(json.dumps(command.as_json(look_up(BOX, nobody))))["not_checked"]
 
 
@@ -143,7 +143,7 @@ def test_a_lookup_that_checks_nothing_fails(nobody, options, capsys):
 
 
 @pytest.mark.parametrize(("options", "status"), [((), 0), (("--strict",), NOT_FEASIBLE)])
-def test_strict_fails_on_what_was_not_checked(monkeypatch, options, status):
+def test_strict_fails_if_a_check_was_not_possible(monkeypatch, options, status):
     found = Answers((), ("Kubernetes 1.35",), (("quotas", "not permitted"),))
     monkeypatch.setattr("rackwright_pulumi.lookup.look_up", lambda *_: found)
     assert run(["lookup", str(SPEC), "--today", "2026-11-21", *options]) == status

@@ -1,4 +1,4 @@
-"""A pairwise cover of the matrix: few plans in which every pair of family, blueprint and mode that has a plan occurs."""
+"""A pairwise cover of the matrix: few plans with every valid pair of family, blueprint and mode."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -9,7 +9,7 @@ from tests.matrix import matrix
 
 
 def pairwise() -> list[matrix.Cell]:
-    """Greedy, in the catalog's order, so that the same catalog gives the same cover. Only cells with new pairs are compiled."""
+    """Greedy, in the order of the catalog, so that it is deterministic. Only cells with new pairs are compiled."""
     covered: set[tuple[str, str]] = set()
     chosen = []
     for shape, machine, mode, region in combinations_of_machines():
@@ -21,7 +21,7 @@ def pairwise() -> list[matrix.Cell]:
 
 
 def combinations_of_machines() -> Iterator[tuple[str, Machine, str, str]]:
-    """Shape, machine, mode and one region that sells the machine. Shape and mode turn with the machine: the first few differ in both."""
+    """One region for each machine. Blueprint and mode change with the machine, so that the first cells differ in every value."""
     shapes, modes = list(matrix.SHAPES), list(matrix.MODES)
     for turn in range(len(shapes) * len(modes)):
         for number, machine in enumerate(matrix.machines()):

@@ -1,4 +1,4 @@
-"""Every blueprint on every AWS machine, bought in every way, in every region that sells it: a plan, or the rules that refuse it."""
+"""Every blueprint on every AWS machine, in every capacity mode and every region that offers it: a plan, or the rules that refuse it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ IMAGE = "registry.example/server:1.0.0@sha256:" + "0" * 64
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination. plan None: refused. codes: of the rules that refuse it, or of the warnings about the plan."""
+    """One combination. plan is None if it is refused. codes: IDs of the refusing rules, or of the warnings about the plan."""
 
     shape: str
     machine: str
@@ -92,7 +92,7 @@ def outcomes_of(machine: Machine) -> tuple[Outcome, ...]:
 
 
 def cells(machine: Machine, shapes: tuple[str, ...] = tuple(SHAPES), modes: tuple[str, ...] = tuple(MODES)) -> Iterator[Cell]:
-    """Every combination of one machine. Whatever is not a UserError comes through: that would be the third outcome."""
+    """Every combination of one machine. Exceptions other than UserError are raised, because they are a third outcome."""
     for region in regions(machine):
         for shape in shapes:
             yield from (cell(shape, machine, mode, region) for mode in modes)
@@ -128,7 +128,7 @@ def _case(shape: str, mode: str, region: str, block_of: str) -> tuple[Spec, Sizi
 
 
 def _filled(entry, region: str, block_of: str):
-    """The capacity entry in its region, a block of the machine that is asked for."""
+    """The capacity entry in its region, with a block of this machine."""
     if isinstance(entry, dict):
         return {key: block_of if key == "instance" else _filled(value, region, block_of) for key, value in entry.items()}
     return entry.format(region=region, zone=_zone(region)) if isinstance(entry, str) else entry
@@ -139,7 +139,8 @@ def _zone(region: str) -> str:
 
 
 def _on(fit: Fit, shape: str, machine: Machine, mode: str, region: str) -> Fit:
-    """The fit on this machine, as many as the shape takes, split over its accelerators; over one on Neuron, where not every number goes."""
+    """The fit on this machine: as many machines as the shape has, split over all accelerators, or over one on Neuron, where only some
+    numbers are valid."""
     count = machine.accelerator_count
     nodes = 1 if shape == "box" else 2
     wide = shape.endswith("two machines a replica")

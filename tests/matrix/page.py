@@ -46,7 +46,7 @@ def _fate(outcomes: Iterable[matrix.Outcome]) -> str:
 
 
 def _names(names: list[str]) -> str:
-    """Sizes of a family behind its name."""
+    """Sizes of a family after its name."""
     families = defaultdict(list)
     for name in names:
         family, _, size = name.partition(".")

@@ -1,4 +1,4 @@
-"""Resource graphs of a pairwise cover of the matrix keep every law of AWS, whatever the machine, the blueprint and the way to buy."""
+"""Resource graphs of a pairwise cover of the matrix satisfy every resource rule of AWS."""
 
 import pytest
 from rackwright_pulumi import record
@@ -19,14 +19,14 @@ def graph_of(cell):
 
 
 @pytest.mark.parametrize("cell", COVER, ids=name)
-def test_graph_keeps_every_law(cell):
+def test_graph_satisfies_every_rule(cell):
     graph = graph_of(cell)
     assert [str(problem) for problem in broken(graph)] == []
     assert graph.unregistered() == []
 
 
 @pytest.mark.parametrize("cell", COVER[::10], ids=name)
-def test_a_preview_declares_what_an_update_declares(cell):
+def test_a_preview_declares_the_same_resources_as_an_update(cell):
     first = record(lambda: declare(cell.plan) and None, stack="matrix", preview=True)
     assert set(first.nodes) == set(graph_of(cell).nodes)
 

@@ -29,14 +29,14 @@ def test_every_combination_is_a_plan_or_a_refusal_with_an_id(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
-def test_no_plan_buys_what_is_not_sold_that_way(machine):
+def test_no_plan_uses_a_capacity_mode_that_is_not_offered(machine):
     sold = {str(mode) for mode in machine.capacity_modes}
     for outcome in matrix.outcomes_of(machine):
         if outcome.compiles and machine.accelerator_count:
             assert SOLD_AS.get(outcome.mode, outcome.mode) in sold, outcome
 
 
-def test_every_accelerator_machine_that_is_sold_has_a_blueprint_or_a_reason():
+def test_every_offered_accelerator_machine_has_a_blueprint_or_a_reason():
     refused = {
         machine.name
         for machine in MACHINES
@@ -46,7 +46,7 @@ def test_every_accelerator_machine_that_is_sold_has_a_blueprint_or_a_reason():
     assert families <= {"g4ad", "inf1", "dl1", "dl2q", "u-p6e-gb200x36", "u-p6e-gb200x72", "p6e-gb200"}
 
 
-def test_the_page_is_what_came_of_it():
+def test_the_page_equals_the_results():
     text = page.written()
     if os.environ.get("RACKWRIGHT_RENEW") == "matrix":
         PAGE.write_text(text, encoding="utf-8")

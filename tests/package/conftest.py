@@ -1,4 +1,4 @@
-"""One plugin process for all tests here; the recorder answers as the engine behind it."""
+"""One plugin process for all tests here, with the recorder as its engine."""
 
 import pytest
 from pulumi.runtime.proto import engine_pb2_grpc

@@ -1,4 +1,4 @@
-"""A component asked for over the wire builds what the same component builds in a Python program."""
+"""A component constructed over the wire builds the same resources as in a Python program."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ PROVIDERS = {"aws": {"region": "us-east-1"}, "gcp": {"project": "my-project", "r
 
 
 def told(graph: Graph) -> dict[str, Any]:
-    """Every node but the provider the caller made; what is unknown in a preview reads `(unknown)`."""
+    """Every node except the caller's provider; values that are unknown in a preview are `(unknown)`."""
     text = json.dumps(graph.as_json()["resources"], default=lambda _: "(unknown)")
     return {node["urn"]: node for node in json.loads(text) if node["parent"] or not node["type"].startswith("pulumi:providers:")}
 
@@ -37,7 +37,7 @@ def constructed(plugin, name: str, preview: bool) -> tuple[Graph, dict[str, Any]
 
 @pytest.fixture(scope="module", params=[False, True], ids=["update", "preview"])
 def both(plugin, request):
-    """Two deployments at the same time, in one plugin process."""
+    """Two concurrent deployments in one plugin process."""
     with ThreadPoolExecutor(2) as pool:
         made = list(pool.map(partial(constructed, plugin, preview=request.param), PLANS))
     return request.param, dict(zip(PLANS, made, strict=True))
@@ -66,7 +66,7 @@ def test_a_pod_outputs_its_slices(both):
     assert (piece["machine"], piece["topology"], piece["hosts"], piece["chipsPerHost"]) == ("ct6e-standard-4t", "4x4", 4, 4)
 
 
-def test_a_secret_stays_one_on_the_way_into_the_cluster(plugin):
+def test_a_secret_remains_secret_in_kubernetes_objects(plugin):
     plan = plans.compiled(plans.with_secret(*plans.fleet_case()))
     with Deployment(plugin) as deployment:
         secrets = {"hf-token": {**output("hf_s3cr3t"), "secret": True}}
@@ -93,7 +93,7 @@ Part = tuple[str, str, dict[str, Any]]
 
 
 def parts(plan: StackPlan, monkeypatch) -> tuple[Graph, list[Part]]:
-    """The graph of a blueprint, and (class, name, arguments) of every part below it, its outputs resolved."""
+    """The graph of a blueprint, and (class, name, arguments) of every part below it, with resolved outputs."""
     found: list[Part] = []
 
     def watched(build, self, name, args, opts=None):
@@ -111,7 +111,7 @@ LISTS = ("subnet_ids", "admin_arns", "client_group_ids", "zones")
 
 
 def on_the_wire(args: dict[str, Any]) -> dict[str, Any]:
-    """Names in camel case, parts of the plan as JSON text, nothing that is None."""
+    """Names in camel case, parts of the plan as JSON text, without None."""
     return {camel(key): crossing(key, value) for key, value in args.items() if value is not None}
 
 
@@ -129,7 +129,7 @@ def camel(key: str) -> str:
 
 
 @pytest.mark.parametrize("case", plans.ALL)
-def test_every_part_can_be_asked_for_on_its_own(plugin, monkeypatch, case):
+def test_every_part_can_be_constructed_alone(plugin, monkeypatch, case):
     whole, made = parts(plans.ALL[case](), monkeypatch)
     with Deployment(plugin) as deployment:
         providers = {}

@@ -1,4 +1,4 @@
-"""The package on the real engine: its schema binds, and a remote pod comes and goes on the simulated cloud."""
+"""The package with the real engine: its schema binds, and a remote pod is created and destroyed on the simulated cloud."""
 
 import json
 import shlex
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.skipif(not insta
 
 @pytest.fixture
 def binary(tmp_path) -> Path:
-    """Starts the package with the interpreter of these tests; as a source plugin it would install its own environment first."""
+    """Starts the package with the interpreter of the tests; as a source plugin it would install an environment first."""
     path = tmp_path / "package" / "pulumi-resource-rackwright"
     path.parent.mkdir()
     path.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, str(ROOT / "components")])} "$@"\n')

@@ -1,4 +1,4 @@
-"""A mistake over the wire is answered with its place and what to do; a stack trace would be our own fault."""
+"""Invalid input over the wire is reported with its path and a fix, without a stack trace."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What another language sees: every component, said in words, with nothing that the wire would change."""
+"""The schema for other languages: every component with descriptions, and only types that the wire does not change."""
 
 import ast
 import json
@@ -40,7 +40,7 @@ def test_the_plugin_has_the_version_of_the_distribution(plugin, schema):
     assert answered == schema["version"] == metadata.version("rackwright") != "0.0.0"
 
 
-def test_every_component_of_every_folder_is_served_under_its_own_name(schema):
+def test_every_component_of_every_folder_is_served(schema):
     files = [path for room in ("blueprints", "aws", "gcp", "kubernetes") for path in components_folder(room)]
     found = set().union(*map(components_in, files))
     assert {name: module for module, name, _ in found} == COMPONENTS
@@ -51,7 +51,7 @@ def components_folder(room: str) -> list[Path]:
     return sorted((ROOT / "components" / "rackwright_pulumi" / room).rglob("*.py"))
 
 
-def test_the_committed_schema_is_the_one_that_is_served(schema):
+def test_the_committed_schema_equals_the_served_one(schema):
     assert json.loads(COMMITTED.read_text(encoding="utf-8")) == schema, f"read the difference, then `make schema` renews {COMMITTED.name}"
 
 
@@ -63,7 +63,7 @@ def test_a_blueprint_requires_only_the_plan(schema):
         assert kind["inputProperties"]["teardown"]["default"] is False
 
 
-def test_what_the_arguments_leave_open_is_not_required(schema):
+def test_optional_arguments_are_not_required(schema):
     for name in COMPONENTS:
         args, served = component_class(name).__init__.__annotations__["args"], schema["resources"][f"rackwright:index:{name}"]
         optional = {key for key, hint in args.__annotations__.items() if key in args.__optional_keys__ or "None" in str(hint)}
@@ -71,8 +71,8 @@ def test_what_the_arguments_leave_open_is_not_required(schema):
         assert snake == set(args.__annotations__) - optional, name
 
 
-def test_no_input_is_a_number_an_enum_or_an_object_of_its_own(schema):
-    """Integers arrive as floats, enums as members, outputs for nested objects not at all (pulumi 3.272); counts are in the plan."""
+def test_no_input_is_a_number_an_enum_or_an_object(schema):
+    """Integers arrive as floats, enums as members, and outputs for nested objects never (pulumi 3.272); counts are in the plan."""
     for owner, key, prop in properties(schema, "inputProperties"):
         inner = prop.get("items") or prop.get("additionalProperties") or prop
         free = (owner, key) == ("KubernetesLayer", "refs")  # what a manifest may refer to is a text or a list of texts
@@ -80,7 +80,7 @@ def test_no_input_is_a_number_an_enum_or_an_object_of_its_own(schema):
         assert free or inner.get("type") in ("string", "boolean"), f"{owner}.{key}"
 
 
-def test_references_within_the_schema_lead_somewhere_and_out_of_it_only_to_any(schema):
+def test_references_are_types_of_the_schema_or_any(schema):
     for reference in re.findall(r'"\$ref": "([^"]+)"', json.dumps(schema)):
         assert reference == "pulumi.json#/Any" or reference.removeprefix("#/types/") in schema["types"]
 

@@ -1,6 +1,6 @@
-"""A toy engine over gRPC: enough to start the component package and let it construct, with the recorder behind it.
+"""A minimal engine over gRPC that starts the component package and lets it construct, with the recorder as monitor.
 
-Not Pulumi's engine: it creates, keeps no state and compares nothing. What is under test is what crosses the wire.
+It creates no resources, stores no state and compares nothing. The tests check the values that cross the wire.
 """
 
 import contextvars
@@ -45,7 +45,7 @@ OUTPUT = "d0e6a833031e9bbcd3f4e8bde6ca49a4"  # both: pulumi.runtime.rpc
 
 
 def output(value: Any, *dependencies: str) -> dict[str, Any]:
-    """As the engine sends an output to a component: its value with what it comes from."""
+    """An output as the engine sends it to a component: its value and its dependencies."""
     return {SIGNATURE: OUTPUT, "value": value, "dependencies": list(dependencies)}
 
 
@@ -54,7 +54,7 @@ UNKNOWN_ID = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # of a provider in a first 
 
 
 class Refused(Exception):
-    """The plugin said no. problems: property path -> reason."""
+    """An error of the plugin. problems: property path to reason."""
 
     def __init__(self, error: grpc.RpcError):
         self.problems, message = {}, error.details()
@@ -68,7 +68,7 @@ class Refused(Exception):
 
 
 class Logs(engine_pb2_grpc.EngineServicer):
-    """The engine's own service, where plugins log."""
+    """The engine's service that receives logs of plugins."""
 
     def __init__(self):
         self.errors: list[str] = []
@@ -80,7 +80,7 @@ class Logs(engine_pb2_grpc.EngineServicer):
 
 
 class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
-    """The recorder's monitor, reached over gRPC; each call in a context that knows project and stack."""
+    """The recorder's monitor over gRPC; each call has a context with project and stack."""
 
     def __init__(self, preview: bool):
         self.graph = GraphMonitor(Context(), invokes(Context()), preview)
@@ -117,7 +117,7 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
 
 
 class Deployment:
-    """One update or first preview of one stack: its resources, and what is constructed in it."""
+    """One update or first preview of one stack: its resources and its constructed components."""
 
     def __init__(self, plugin: provider_pb2_grpc.ResourceProviderStub, preview: bool = False):
         self.plugin, self.preview, self.monitor = plugin, preview, Monitor(preview)

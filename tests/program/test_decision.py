@@ -1,4 +1,4 @@
-"""The decision beside a spec: what it records, what keeps it, what stops an update."""
+"""The decision beside a spec: its content, edits that it remains valid for, and edits that stop an update."""
 
 import json
 from dataclasses import replace
@@ -21,7 +21,7 @@ TODAY = date(2026, 11, 21)
 
 @pytest.fixture
 def box(tmp_path):
-    """The QLoRA example in a folder of its own, decided."""
+    """The QLoRA example with its decision in a temporary folder."""
     path = tmp_path / "box.yaml"
     path.write_text((ROOT / "stacks" / "mistral-7b-qlora.yaml").read_text())
     decision = Pipeline(path, TODAY).decision_of(1)
@@ -30,7 +30,7 @@ def box(tmp_path):
 
 
 def edited(path: Path, **changes):
-    """The spec with dotted keys changed: `goals__max_cost="5 USD"`."""
+    """The spec with changed values by dotted key: `goals__max_cost="5 USD"`."""
     body = yaml.safe_load(path.read_text())
     for dotted, value in changes.items():
         *parents, last = dotted.split("__")
@@ -49,7 +49,7 @@ def settled(path: Path, spec, catalog: Catalog | None = None):
 
 
 def problems(path: Path, spec, catalog: Catalog | None = None) -> list[str]:
-    """The errors alone."""
+    """Errors only."""
     return [str(p) for p in settled(path, spec, catalog)[1] if p.level is Level.ERROR]
 
 
@@ -62,7 +62,7 @@ def test_a_decision_file_round_trips(box):
 
 
 def test_a_new_price_list_changes_nothing(box):
-    """U4: an upgrade of the tool must not replace what runs."""
+    """U4: an upgrade of rackwright must not replace running machines."""
     dear = replace(Catalog.default(), prices=tuple(replace(p, usd_per_hour=p.usd_per_hour * 50) for p in Catalog.default().prices))
     assert problems(box, load(box), dear) == []
     assert problems(box, edited(box, goals__max_duration="23h"), dear) == [], "sized again, at the recorded price"
@@ -84,7 +84,7 @@ def test_tags_team_and_image_do_not_invalidate_it(box):
     assert problems(box, spec) == []
 
 
-def test_an_edit_the_machines_still_satisfy_keeps_it(box):
+def test_the_decision_remains_valid_for_an_edit_that_its_machines_satisfy(box):
     assert problems(box, edited(box, goals__max_duration="20h")) == []
 
 
@@ -111,8 +111,8 @@ def decided(tmp_path: Path, stack: str) -> Path:
     return path
 
 
-def test_an_edit_that_changes_what_runs_on_the_machines_reaches_them(tmp_path):
-    """The numbers of the choice are not kept with its machines: an edited model must not leave the old one serving."""
+def test_an_edited_workload_is_deployed_on_the_recorded_machines(tmp_path):
+    """Machines are recorded without the values of the workload: an edited model must be served."""
     path = decided(tmp_path, "chat-serve")
     old = read_decision(decision_path(path))
     spec = edited(path, workloads__0__model={"base": "qwen2.5-7b"}, workloads__0__max_replicas=12)
@@ -151,7 +151,7 @@ def test_another_account_or_zone_stops_an_update(box, change, said):
 
 
 def test_choosing_again_keeps_the_recorded_zones(box):
-    """The recorded letters may be any zone; other zones replace the network and the data disk."""
+    """Recorded zone names can be any zone; other zones replace the network and the data disk."""
     old = read_decision(decision_path(box))
     letters = replace(old.place, zone="us-east-1c", zone_assumed=True)
     decision_path(box).write_text(replace(old, place=letters).to_json(), encoding="utf-8")
@@ -160,7 +160,7 @@ def test_choosing_again_keeps_the_recorded_zones(box):
     assert Pipeline(box, TODAY).decide().plan.place == letters
 
 
-def test_a_place_put_before_the_recorded_one_changes_nothing(box):
+def test_a_new_place_before_the_recorded_one_changes_nothing(box):
     body = yaml.safe_load(box.read_text())
     other = {"cloud": "aws", "account": "210987654321", "regions": ["eu-west-1"], "capacity": {"ordered": ["on-demand"]}}
     body["infra"]["any_of"].insert(0, other)
@@ -172,7 +172,7 @@ def test_a_place_put_before_the_recorded_one_changes_nothing(box):
 
 
 def test_a_decision_of_another_stack_is_refused(box):
-    """A copied file, or a renamed stack: everything would be made again beside what is there."""
+    """A copied file or a renamed stack would create every resource a second time."""
     assert ["was recorded for mistral-7b-qlora, not other" in text for text in problems(box, edited(box, name="other"))] == [True]
 
 
@@ -193,7 +193,7 @@ def test_recorded_versions_beat_those_of_this_release(box):
     assert compiled(old, load(box), TODAY, catalog=Catalog.default()).box.image == "Deep Learning AMI of last year"
 
 
-def test_recorded_chart_and_kubernetes_versions_reach_the_plan():
+def test_the_plan_has_the_recorded_chart_and_kubernetes_versions():
     pipeline = Pipeline(ROOT / "stacks" / "llama-70b-sft.yaml", TODAY)
     spec, decision = pipeline.spec, pipeline.decision_of(1)
     pins = replace(decision.pins, kubernetes="1.34", charts=(("kueue", "0.18.0"),), addons=(("dns", "v1.0.0-eksbuild.1"),))
@@ -208,20 +208,20 @@ def test_an_add_on_that_was_recorded_without_a_version_keeps_the_one_that_eks_se
     pipeline = Pipeline(ROOT / "stacks" / "llama-70b-sft.yaml", TODAY)
     decision = pipeline.decision_of(1)
     recorded = tuple(pin for pin in decision.pins.addons if pin[0] != "lustre")
-    plan = compiled(replace(decision, pins=replace(decision.pins, addons=recorded)), pipeline.spec, TODAY)
+    plan = compiled(replace(decision, pins=replace(decision.pins, addons=recorded)), pipeline.spec, TODAY, catalog=pipeline.catalog)
     assert {addon.name: addon.version for addon in plan.addons}["lustre"] == ""
     assert "lustre" not in dict(plan.pins.addons)
-    assert {addon.name: addon.version for addon in compiled(decision, pipeline.spec, TODAY).addons}["lustre"]
+    assert {addon.name: addon.version for addon in compiled(decision, pipeline.spec, TODAY, catalog=pipeline.catalog).addons}["lustre"]
 
 
-def test_the_expiry_does_not_move_with_the_calendar(box):
+def test_the_expiry_date_is_recorded(box):
     decision = read_decision(decision_path(box))
     assert decision
     assert compiled(decision, load(box), date(2027, 3, 1), catalog=Catalog.default()).expires_on == "2026-11-28"
 
 
 @pytest.mark.parametrize("rank", [0, -1, 100_000])
-def test_a_rank_that_is_not_there_is_refused(box, rank):
+def test_an_unknown_rank_is_refused(box, rank):
     with pytest.raises(UserError, match="does not exist"):
         Pipeline(box, TODAY).choose(rank)
 

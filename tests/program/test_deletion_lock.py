@@ -1,4 +1,4 @@
-"""A refused destroy takes seconds: how many paths the engine follows from the lock, and from any other resource."""
+"""A refused destroy takes seconds: number of paths that the engine follows from the lock and from other resources."""
 
 import runpy
 from pathlib import Path
@@ -41,8 +41,8 @@ def test_a_destroy_deletes_the_lock_before_every_other_resource(graph):
     assert {node.urn for node in graph.nodes.values() if node.custom and node.provider} <= all_before(graph, lock)
 
 
-def test_the_refusal_says_how_to_destroy_the_stack(graph):
-    """The engine's message has the name of the resource, and otherwise suggests `pulumi state unprotect` alone."""
+def test_the_refusal_contains_the_commands_that_destroy_the_stack(graph):
+    """The engine's message has the name of the resource, and otherwise only suggests `pulumi state unprotect`."""
     lock = graph.nodes[lock_of(graph)]
     assert lock.protect
     assert lock.name.endswith(f"-lock ({HOW_TO_DESTROY})")
@@ -50,7 +50,7 @@ def test_the_refusal_says_how_to_destroy_the_stack(graph):
     assert lock.options["aliases"] == [lock.name.removesuffix(f" ({HOW_TO_DESTROY})")]
 
 
-def test_direct_dependencies_leave_out_what_another_one_waits_for():
+def test_direct_dependencies_omit_transitive_ones():
     before = {"b": ["a"], "c": ["b"]}
     assert direct_dependencies(["a", "b", "c", "c", "d"], before) == ["c", "d"]
     assert direct_dependencies(["a", "b"], {}) == ["a", "b"]

@@ -1,4 +1,4 @@
-"""What the configuration says of layers reaches the program: which are built, on which stack, and which secrets are asked for."""
+"""Layers of the configuration in the program: which are built, on which upstream stack, and which secrets are required."""
 
 import runpy
 

@@ -1,4 +1,4 @@
-"""The Pulumi program as the engine runs it: what it demands before it builds, what it exports."""
+"""The Pulumi program as the engine runs it: requirements of an update, and outputs of the stack."""
 
 import runpy
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_an_update_without_a_decision_is_refused(project):
         run(project)
 
 
-def test_a_preview_without_one_shows_what_would_be_chosen(project):
+def test_a_preview_without_a_decision_shows_the_first_candidate(project):
     assert run(project, preview=True).by_type("aws:ec2/instance:Instance")
 
 
@@ -47,7 +47,7 @@ def test_the_simulator_needs_no_decision(project):
     assert run(project, simulated="true").by_type("aws:ec2/instance:Instance")
 
 
-def test_what_a_stack_exports(project):
+def test_outputs_of_a_stack(project):
     decide(project)
     outputs = run(project).outputs
     assert outputs["plan"]["recorded"] is True
@@ -67,7 +67,7 @@ def test_a_stale_decision_stops_the_update_and_names_the_command(project):
         run(project)
 
 
-def test_teardown_lifts_every_protection_and_asks_for_no_valid_decision(project):
+def test_teardown_removes_every_protection_and_needs_no_valid_decision(project):
     decide(project)
     protected = [node.name for node in run(project).nodes.values() if node.protect]
     assert any("bucket" in name or "storage" in name for name in protected)
@@ -107,7 +107,7 @@ def edit(project, old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "{}", '{"version": "decision/9"}'])
-def test_teardown_needs_no_decision_that_can_be_read_and_no_goal_that_can_be_met(project, text):
+def test_teardown_needs_neither_a_readable_decision_nor_feasible_goals(project, text):
     made = set(run(project, simulated="true").nodes)
     edit(project, "max_cost: 60 USD", "max_cost: 0.01 USD")
     if text is not None:
@@ -118,7 +118,7 @@ def test_teardown_needs_no_decision_that_can_be_read_and_no_goal_that_can_be_met
 
 
 @pytest.mark.parametrize(("old", "new"), [("g6e.xlarge", "z9.huge"), ('"nodes": 1', '"nodes": -3')])
-def test_teardown_builds_nothing_that_was_written_in_by_hand(project, old, new):
+def test_teardown_declares_the_same_resources_after_hand_edits_of_the_decision(project, old, new):
     decide(project)
     made = set(run(project).nodes)
     path = project / "stacks" / "box.decision.json"
@@ -127,7 +127,7 @@ def test_teardown_builds_nothing_that_was_written_in_by_hand(project, old, new):
     assert set(run(project, teardown="true").nodes) == made
 
 
-def test_teardown_refuses_to_build_in_another_region_than_an_edited_decision(project):
+def test_teardown_refuses_another_region_than_that_of_an_edited_decision(project):
     decide(project)
     path = project / "stacks" / "box.decision.json"
     path.write_text(path.read_text().replace("g6e.xlarge", "z9.huge").replace('"region": "us-east-1"', '"region": "eu-west-1"'))
@@ -144,7 +144,7 @@ def test_teardown_keeps_the_decision_when_an_account_was_added_after_it(project)
     assert set(run(project, teardown="true").nodes) == made
 
 
-def test_teardown_finds_the_account_where_the_places_were_reordered(project):
+def test_teardown_finds_the_account_after_places_were_reordered(project):
     decide(project)
     edit(
         project,

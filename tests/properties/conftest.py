@@ -22,7 +22,7 @@ class Outcome:
 
 @pytest.fixture
 def command(monkeypatch) -> Callable[..., Outcome]:
-    """Runs `rackwright` with arguments; a defect raises its exception."""
+    """Run `rackwright` with arguments; a defect raises its exception."""
     monkeypatch.setitem(os.environ, "RACKWRIGHT_DEBUG", "1")
 
     def call(*arguments: object) -> Outcome:

@@ -25,7 +25,7 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>|`*[x](http://ev
 
 
 class Page(HTMLParser):
-    """A strict parser: every element must be closed in order, every id must be unique."""
+    """A strict parser: elements must be closed in order, and IDs must be unique."""
 
     def __init__(self, text: str):
         super().__init__()

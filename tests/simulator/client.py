@@ -13,7 +13,7 @@ from rackwright_pulumi.simulator.provider.server import serve
 
 @dataclass
 class Made:
-    """A resource as the engine would keep it."""
+    """A resource as the engine stores it."""
 
     token: str
     name: str
@@ -23,7 +23,7 @@ class Made:
 
 
 class Refusal(Exception):
-    """What the provider answered instead: the message, and the check failures if there were any."""
+    """An error of the provider: its message, and the check failures if any."""
 
     def __init__(self, message: str, failures: dict | None = None, half: pb.ErrorResourceInitFailed | None = None):
         super().__init__(message)
@@ -31,7 +31,7 @@ class Refusal(Exception):
 
 
 class Client:
-    """The engine's half of the protocol for one provider."""
+    """The engine's calls to one provider."""
 
     def __init__(self, cloud: SimulatedCloud, package: str, **config):
         provider = cloud.provider(package)
@@ -116,5 +116,5 @@ def _half_made(error: grpc.RpcError) -> pb.ErrorResourceInitFailed | None:
 
 
 def kubeconfig(server: str) -> str:
-    """As much of a kubeconfig as says which cluster is meant."""
+    """A kubeconfig that identifies its cluster."""
     return json.dumps({"clusters": [{"name": "c", "cluster": {"server": server}}]})

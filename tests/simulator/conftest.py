@@ -1,4 +1,4 @@
-"""A simulated cloud per test, and clients that speak the engine's half of the protocol to it."""
+"""A simulated cloud per test, and clients that call it as the engine does."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def cloud(tmp_path: Path) -> SimulatedCloud:
 
 @pytest.fixture
 def connect(cloud):
-    """connect("aws", region="eu-west-1") -> a client; closed after the test."""
+    """connect("aws", region="eu-west-1") returns a client, which is closed after the test."""
     clients = []
 
     def open_(package: str, **config) -> Client:

@@ -1,4 +1,4 @@
-"""Look-ups answer with what is in the cloud, and refuse what was deleted."""
+"""Look-ups return resources of the cloud, and refuse deleted ones."""
 
 import pytest
 from rackwright_pulumi.testing import record
@@ -64,7 +64,7 @@ def test_a_subnet_by_zone_id_has_the_name_of_its_zone(aws):
         aws.create(SUBNET, "d", fixed | {"availabilityZoneId": "use1-az2", "availabilityZone": "us-east-1b"})
 
 
-def test_capacity_and_offerings_take_zone_ids(aws, cloud):
+def test_capacity_and_offerings_accept_zone_ids(aws, cloud):
     cloud.capacity = {"p5.48xlarge": {"use1-az1": 0, "us-east-1d": 4}}
     offered = {"locationType": "availability-zone-id", "filters": filters(instance_type="p5.48xlarge")}
     assert aws.invoke("aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings", **offered)["locations"] == ["use1-az4"]

@@ -1,4 +1,4 @@
-"""Inputs the clouds would refuse, before anything is created."""
+"""Inputs that the clouds refuse are refused before creation."""
 
 import pytest
 from rackwright_pulumi.simulator.provider.values import UNKNOWN, wrap_secret

@@ -1,4 +1,4 @@
-"""What the clouds refuse although every input is well formed."""
+"""Errors of the clouds for valid inputs: names, dependencies, references, reachability."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_a_fixed_name_is_unique(connect, package, token, inputs, word):
     client.create(token, "two", inputs)
 
 
-def test_regional_names_may_repeat_in_other_regions_and_bucket_names_may_not(connect):
+def test_regional_names_can_repeat_in_other_regions_and_bucket_names_cannot(connect):
     east, west = connect("aws", region="us-east-1"), connect("aws", region="us-west-2")
     assert east.create(CLUSTER, "c", {**EKS, "name": "train"}).id == west.create(CLUSTER, "c2", {**EKS, "name": "train"}).id
     east.create(BUCKET, "b", {"bucket": "data"})

@@ -1,4 +1,4 @@
-"""Computed values have the form the clouds give them, and repeat."""
+"""Computed values have the format of the clouds, and are deterministic."""
 
 import json
 import re

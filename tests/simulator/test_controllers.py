@@ -1,4 +1,4 @@
-"""What controllers in a cluster make, who can take it away again, and what is left in the network when the order was wrong."""
+"""Resources that controllers in a cluster create, their deletion, and resources that remain after a wrong order."""
 
 import pytest
 
@@ -18,7 +18,7 @@ NODE_POOL = {"template": {"spec": {"nodeClassRef": {"name": "gpu"}, "requirement
 
 @pytest.fixture
 def made(aws, connect):
-    """A cluster with system machines and Karpenter's rights: its parts by name, `inside` its client."""
+    """A cluster with system machines and permissions of Karpenter: its parts by name; `inside` is its client."""
     parts = {"vpc": aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})}
     subnet = {"vpcId": parts["vpc"].id, "cidrBlock": "10.0.1.0/24", "availabilityZone": "us-east-1a", "tags": {"discovery": "serve"}}
     parts["subnet"] = aws.create(SUBNET, "a", subnet)

@@ -24,7 +24,7 @@ GUIDE = ROOT / "docs" / "simulator.md"
 @pytest.mark.slow
 @pytest.mark.parametrize("cloud", catalog.CLOUDS)
 def test_committed_facts_match_the_installed_sdk(cloud):
-    """In a process of its own: the SDK loads its modules on first use, and one that another test touched half-way stays half loaded."""
+    """In a separate process: the SDK loads modules on first use, and modules that other tests loaded partially stay so."""
     code = f"import json; from rackwright_pulumi.simulator.schema.generate import sdk_facts; print(json.dumps(sdk_facts({cloud!r})))"
     path = os.pathsep.join(str(ROOT / half) for half in ("blueprints", "components"))
     printed = subprocess.run(

@@ -1,4 +1,4 @@
-"""The plugin folders the real engine launches, without the engine."""
+"""The plugin folders that the engine starts, without the engine."""
 
 import os
 import subprocess
@@ -45,7 +45,7 @@ def test_the_environment_isolates_the_engine(tmp_path):
     assert (tmp_path / "state" / "backend").is_dir()
 
 
-def test_a_taken_port_is_an_error(cloud):
+def test_a_port_in_use_is_an_error(cloud):
     server, port = serve(cloud.provider("aws"))
     try:
         with pytest.raises(RuntimeError):

@@ -1,4 +1,4 @@
-"""The provider protocol as the engine speaks it: create, diff, update, read, delete, previews, secrets, names."""
+"""The provider protocol as the engine uses it: create, diff, update, read, delete, previews, secrets, names."""
 
 import importlib.metadata
 from functools import reduce
@@ -72,7 +72,7 @@ def test_a_preview_of_an_update_keeps_unchanged_outputs(aws):
     ],
 )
 def test_a_preview_of_an_edited_object_keeps_fields_of_the_cloud(token, given, edited, path):
-    """Without it, changing who may reach an EKS endpoint fails in preview: its rules lose the cluster's security group."""
+    """Without it, a change of the API ranges of an EKS endpoint fails in preview: its rules lose the cluster's security group."""
     old = computed(token, "it", f"urn:pulumi:s::p::{token}::it", given, Context())[1]
     found = reduce(lambda value, key: value[key], path, preview_state(token, edited, {**given, **old}))
     assert found == reduce(lambda value, key: value[key], path, {**given, **old})
@@ -106,7 +106,7 @@ def test_a_fixed_name_is_deleted_before_its_replacement(aws):
     assert not aws.diff(made, {"assumeRolePolicy": "{}", "path": "/new/"}).deleteBeforeReplace
 
 
-def test_secrets_stay_in_their_envelopes(aws):
+def test_secrets_remain_marked_as_secrets(aws):
     made = aws.create("aws:ssm/parameter:Parameter", "token", {"type": "SecureString", "value": wrap_secret("hunter2")})
     assert made.state["value"] == wrap_secret("hunter2")
     assert aws.read(made)["value"] == wrap_secret("hunter2")
@@ -121,7 +121,7 @@ def test_a_replacement_has_new_ids_and_a_new_cloud_the_same_ids(aws, cloud):
 
 
 @pytest.mark.parametrize("package", ["aws", "gcp", "kubernetes"])
-def test_the_sdks_own_version_is_reported(connect, package):
+def test_the_version_of_the_sdk_is_reported(connect, package):
     assert connect(package).stub.GetPluginInfo(empty_pb2.Empty()).version == importlib.metadata.version(f"pulumi-{package}")
 
 
@@ -144,7 +144,7 @@ def test_provider_inputs_that_replace_all_its_resources(connect, package, old, n
     assert list(connect(package).stub.DiffConfig(request).replaces) == replaces
 
 
-def test_googles_resources_move_with_their_providers_project(connect):
+def test_resources_of_google_are_replaced_with_the_project_of_their_provider(connect):
     made = connect("gcp", project="a", region="us-central1").create("gcp:compute/router:Router", "r", {"network": "n"})
     assert list(connect("gcp", project="b", region="us-central1").diff(made, {"network": "n"}).replaces) == ["project"]
     assert not connect("gcp", project="a", region="us-central1").diff(made, {"network": "n"}).replaces
@@ -183,7 +183,7 @@ def test_unsupported_look_ups_are_errors(aws):
         aws.invoke("aws:ec2/getVpcs:getVpcs")
 
 
-def test_messages_may_exceed_the_default_of_grpc(aws):
+def test_messages_can_exceed_the_default_limit_of_grpc(aws):
     made = aws.create("aws:ssm/parameter:Parameter", "big", {"type": "String", "value": "x" * (8 << 20)})
     assert len(aws.read(made)["value"]) == 8 << 20
 

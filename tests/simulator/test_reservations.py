@@ -1,4 +1,4 @@
-"""Reservations and capacity blocks: who gets machines out of them, and what EKS and EC2 say to everybody else."""
+"""Reservations and capacity blocks: machines that get them, and errors of EKS and EC2 for others."""
 
 import pytest
 
@@ -12,7 +12,7 @@ BLOCK = ROW | {"block": True, "start": "2026-12-01T11:30:00Z", "end": "2026-12-0
 
 @pytest.fixture
 def nodes(aws):
-    """nodes(count, ...) -> a node group whose template targets cr-1."""
+    """nodes(count, ...) returns a node group whose template targets cr-1."""
 
     def made(count: int, machine: str = "p5.48xlarge", zone: str = "a", bought: str = "ON_DEMAND", **template):
         subnet = {"vpcId": "vpc-1", "cidrBlock": f"10.0.{len(aws_made)}.0/24", "availabilityZone": f"us-east-1{zone}"}

@@ -1,4 +1,4 @@
-"""Capacity per zone and quota per region, and what goes wrong on purpose."""
+"""Capacity per zone, quota per region, and injected faults."""
 
 import pytest
 from rackwright.catalog.read import Catalog
@@ -12,7 +12,7 @@ INSTANCE, POOL, VPC = "aws:ec2/instance:Instance", "gcp:container/nodePool:NodeP
 
 @pytest.fixture
 def nodes(aws):
-    """nodes(count) -> inputs of a GPU node group in us-east-1a."""
+    """nodes(count) returns inputs of a GPU node group in us-east-1a."""
     subnet = aws.create(SUBNET, "a", {"vpcId": "vpc-1", "cidrBlock": "10.0.0.0/24", "availabilityZone": "us-east-1a"})
     template = aws.create(TEMPLATE, "gpu", {"instanceType": "p5.48xlarge"})
     fixed = {"clusterName": "c", "nodeRoleArn": "r", "subnetIds": [subnet.id], "launchTemplate": {"id": template.id, "version": "1"}}

@@ -1,4 +1,4 @@
-"""Shared by the sizing tests: networks of the model catalog, plans from a few words."""
+"""Shared by the sizing tests: models of the catalog, and plans of small specs."""
 
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -29,7 +29,7 @@ def network(name: str) -> ModelDimensions:
 
 
 def servers(nodes: int, accelerator: str = "NVIDIA H100 80GB SXM5", per_node: int = 8, node_bytes_per_s: float = 400e9) -> Target:
-    """Machines that no catalog sells."""
+    """Machines without an offering in the catalog."""
     a = accelerators.find(accelerator)
     inside = a.scale_up_bytes_per_s or a.host_bytes_per_s
     wires = Links(inside, node_bytes_per_s / per_node, float(per_node), float(per_node), float(bool(a.scale_up_bytes_per_s)))

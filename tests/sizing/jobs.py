@@ -41,7 +41,7 @@ def best(j: TrainingJob, *targets: Target) -> list[Outcome]:
 
 
 def space(j: TrainingJob, machines: TargetArrays) -> SearchSpace:
-    """Room as wide as memory: what fits is asked of the median."""
+    """The memory limit is the whole device memory, so that layouts fit by their median."""
     layouts = enumerate_layouts(j.shape, machines.grids, j.pins)
     return SearchSpace(j, machines, layouts, calibration(), np.asarray(machines.chip.memory_bytes, dtype=float))
 

@@ -1,4 +1,5 @@
-"""What nobody can size is refused with a path and a reason, before anything is searched; what no machine can do is said of each."""
+"""Invalid and unsizable specs are refused with path and reason before the search; without a fitting machine, each rejection has its
+reason."""
 
 import pytest
 from rackwright.diagnostics.errors import UserError
@@ -58,7 +59,7 @@ def test_four_bits_on_an_a100_are_refused_with_their_reason():
     assert all(explanation(r) == "NVIDIA A100 40GB SXM4 does not compute in fp4" and "bf16" in remedy(r) for r in said)
 
 
-def test_pinned_parallelism_that_no_count_allows_gives_its_reason():
+def test_pinned_parallelism_without_a_valid_count_is_rejected_with_its_reason():
     p = plan(finetune(adapter="none", more="parallelism: {tensor: 16}"), AWS)
     assert not p.fits
     words = {explanation(r) for x in p.rejected for r in x.rejections if r.limit is Limit.GEOMETRY}

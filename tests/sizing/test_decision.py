@@ -1,4 +1,4 @@
-"""The decision: capacity modes, faults, prices, pins, and the words for whoever pays."""
+"""The choice: capacity modes, faults, prices, pins and their sentences."""
 
 from dataclasses import replace
 from functools import cache
@@ -31,7 +31,7 @@ def both() -> SizingPlan:
 
 
 def pairs(p: SizingPlan, one: str, other: str) -> list[tuple[Fit, Fit]]:
-    """The same machines bought in two ways."""
+    """The same machines in two capacity modes."""
     by_label = {f.candidate.label: f for f in p.fits}
     return [(f, by_label[m]) for label, f in by_label.items() if label.endswith(one) and (m := label.replace(one, other)) in by_label]
 

@@ -1,4 +1,4 @@
-"""What serving costs and earns: laws of cost over load, of replicas and of revenue, and what a spec makes of them."""
+"""Cost and revenue of serving: properties over load, replicas and revenue, and results of a spec."""
 
 import math
 import re
@@ -199,7 +199,7 @@ def test_of_equal_servers_the_smaller_machines_come_first():
 
 
 def test_a_fit_that_is_cheaper_with_autoscaling_gives_a_note():
-    """Two replicas at p95 and one most of the time: a machine of two is paid whole all the time."""
+    """Two replicas at p95 and one most of the time: a machine for two is billed in full."""
     spec = spec_of(CHAT, GCP)
     plan = size(spec, today=TODAY)
     small, large = plan.fits[0], next(f for f in plan.fits if f.candidate.accelerators_per_node > 1)

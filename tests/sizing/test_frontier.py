@@ -1,4 +1,5 @@
-"""The frontier of cost and time: nothing on it is beaten, nothing beaten gets on it, and each point says what it gives up."""
+"""The frontier of cost and time: no candidate dominates a point of it, every other candidate is dominated, and each point shows its
+trade-off."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -99,7 +100,7 @@ def test_the_cheapest_and_fastest_points_are_compared_with_the_choice():
     assert found[Role.CHOSEN].headroom == pytest.approx(1 - 40 / 80 / 0.9)
 
 
-def test_a_choice_off_the_frontier_is_shown_among_it():
+def test_a_choice_off_the_frontier_is_shown_with_it():
     found = frontier(of(made(100.0, 10.0), made(50.0, 5.0, nodes=2)))
     assert [(p.rank, p.roles) for p in found] == [(2, (Role.CHEAPEST, Role.FASTEST)), (1, (Role.CHOSEN,))]
     assert compared_with(found[0].fit, found[1].fit) == "50 % less time for 50 % less money"

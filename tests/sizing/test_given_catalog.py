@@ -1,4 +1,4 @@
-"""Sizing, economics and everything after them read the caller's catalog instead of the embedded one."""
+"""Sizing, economics and later steps read the catalog of the caller instead of the built-in one."""
 
 from dataclasses import replace
 from datetime import date
@@ -13,14 +13,14 @@ STACKS = ("llama-70b-sft", "chat-serve")
 
 
 def slower(catalog: Catalog) -> Catalog:
-    """The catalog with 30 % of the nameplate peak as measured peak of every accelerator."""
+    """The catalog with 30 % of the nominal peak as measured peak of every accelerator."""
     return replace(
         catalog, accelerators=tuple(replace(r, measured_bf16_flops=r.bf16_flops and 0.3 * r.bf16_flops) for r in catalog.accelerators)
     )
 
 
 @pytest.mark.parametrize("name", STACKS)
-def test_measured_peaks_of_the_given_catalog_reach_the_estimator(name):
+def test_the_estimator_uses_measured_peaks_of_the_given_catalog(name):
     spec, catalog = load(f"stacks/{name}.yaml"), Catalog.default()
     plans = [size(spec, given, today=TODAY) for given in (catalog, slower(catalog))]
     speeds, slow = ({fit.candidate.label: fit.speed for fit in plan.fits} for plan in plans)
@@ -28,7 +28,7 @@ def test_measured_peaks_of_the_given_catalog_reach_the_estimator(name):
     assert all(speeds[label] != slow[label] for label in speeds.keys() & slow.keys())
 
 
-def test_measured_peaks_of_the_given_catalog_reach_the_comparison_of_a_service():
+def test_the_comparison_of_a_service_uses_measured_peaks_of_the_given_catalog():
     catalog, request = Catalog.default(), service_request(load("stacks/chat-serve.yaml").workload)
     rows = [compare(request, given, ["NVIDIA H100 80GB SXM5"]) for given in (catalog, slower(catalog))]
     fast, slow = (next(row.replica.ttft_s for row in found if row.replica.accelerators) for found in rows)

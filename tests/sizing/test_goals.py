@@ -1,4 +1,4 @@
-"""Time and money of a plan: what they are, and on which side a goal is asked."""
+"""Time and cost of a plan, and the percentile at which goals are checked."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""What would mislead somebody about to spend money: narrow intervals, idle hours, remedies that do not help, silent assumptions."""
+"""Intervals that are wide enough, and notes about idle hours, ineffective remedies and assumptions."""
 
 import pytest
 from rackwright.sizing.assumptions import DEFAULT
@@ -31,7 +31,7 @@ def remedies(p: SizingPlan, limit: Limit = Limit.DEVICE_MEMORY) -> set[str]:
 
 
 def test_without_runs_a_small_job_spans_a_factor_of_two_as_well():
-    """Its time is mostly the start of the machines, which is as uncertain as the rest."""
+    """Its time is mostly the start of the machines, which is as uncertain as the run."""
     tiny = plan(finetune(adapter="qlora").replace("samples: 20000", "samples: 100"), AWS).chosen
     assert tiny.evidence == "prior only"
     assert tiny.duration_s.p90 / tiny.duration_s.p50 == pytest.approx(2, rel=0.01)
@@ -156,7 +156,7 @@ def test_the_spec_may_set_the_size_of_the_weights():
 
 
 def test_an_image_is_many_passes_of_the_network():
-    """FLUX.1 at 1,024 x 1,024: 74 TFLOP a pass; 50 passes take an H100 12 s at 30 % of its peak."""
+    """FLUX.1 at 1,024 x 1,024: 74 TFLOP per pass; 50 passes take 12 s on an H100 at 30 % of its peak."""
     p = plan(serve("flux.1-dev", rate=1), AWS)
     h100 = next(f for f in p.fits if f.candidate.machine == "p5.48xlarge")
     assert h100.candidate.replicas > 74e12 * 50 / (989e12 * 0.3)
@@ -186,7 +186,7 @@ def test_single_precision_is_slower_and_larger():
 
 
 def test_the_rationale_names_cheaper_candidates_of_several_machines():
-    """Vertical before horizontal is the rule; that it costs something is said."""
+    """Vertical before horizontal is the rule, and its extra cost is shown."""
     from dataclasses import replace
 
     from rackwright.sizing.metrics import Interval

@@ -1,4 +1,4 @@
-"""Laws of whole plans: order, memory, and questions that share one enumeration. Those of prices are in test_decision.py."""
+"""Properties of whole plans: order, memory, shared enumeration. Those of prices are in test_decision.py."""
 
 from dataclasses import replace
 from functools import cache
@@ -56,7 +56,7 @@ def fresh(kind: str, goals: str) -> str:
 
 
 def test_specs_that_share_machines_do_not_affect_each_other():
-    """Other jobs, goals and catalogs asked in between change nothing."""
+    """Sizing other jobs, goals and catalogs in between changes no result."""
     first = fresh("tune", "{}")
     plan(WORK["serve"], BOTH, GCP)
     plan(WORK["tune"], BOTH, GCP, catalog=dearer(3.0))
@@ -65,12 +65,12 @@ def test_specs_that_share_machines_do_not_affect_each_other():
 
 
 def test_a_changed_catalog_of_the_same_name_is_seen():
-    """Catalogs are told apart by what they are, not by their digest."""
+    """Catalogs are distinguished by their content, not by their digest."""
     assert costs(plan(WORK["tune"], AWS, catalog=dearer(2.0))) != costs(plan(WORK["tune"], AWS))
 
 
 def fits_with(factor: float, catalog: Catalog) -> set[str]:
-    """Machines and counts that hold a 70B model when every accelerator has `factor` times its memory."""
+    """Machines and counts that fit a 70B model if every accelerator has `factor` times its memory."""
     machines = tuple(
         replace(m, accelerator_memory_bytes=int(m.accelerator_memory_bytes * factor)) if m.accelerator_memory_bytes else m
         for m in catalog.machines

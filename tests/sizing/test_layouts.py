@@ -1,4 +1,4 @@
-"""Geometry: every layout obeys it, none is missing, pins narrow it, its absence has words."""
+"""Layouts: constraints, completeness, pins, and reasons without a layout."""
 
 from dataclasses import replace
 from itertools import product
@@ -26,7 +26,7 @@ def rows(w: Layouts) -> set[tuple[int, ...]]:
 
 
 def allowed(s: JobShape, g: Grid, row: tuple[int, ...]) -> bool:
-    """The laws, one layout at a time and in plain words of arithmetic."""
+    """The constraints of one layout, as plain arithmetic."""
     t, p, v, c, x, z, shards, b = row
     if g.accelerators % (t * p * c) or s.heads % t or t > g.width or (s.kv_heads % t and t % s.kv_heads):
         return False
@@ -100,8 +100,8 @@ def test_tensor_parallelism_stays_in_the_linked_domain():
     assert layouts(LLAMA, Grid(8, 2, 8)).tensor.max() == 2
 
 
-def test_stages_may_be_uneven_and_are_never_empty():
-    """61 layers: 16 stages hold 4 and the last one 1; 32 stages of 2 would leave the last empty."""
+def test_stages_can_be_uneven_and_are_never_empty():
+    """61 layers: 16 stages have 4 layers each, and the last one 1; of 32 stages with 2, the last would be empty."""
     stages = set(layouts(DEEPSEEK, Grid(512, 8, 8)).pipeline)
     assert 16 in stages
     assert 32 not in stages
@@ -116,14 +116,14 @@ def test_interleaving_needs_whole_stages_and_rounds():
     assert set(layouts(DEEPSEEK).virtual) == {1}
 
 
-def test_weights_may_be_shared_inside_a_node_alone():
+def test_weights_can_be_sharded_inside_a_node_only():
     w = layouts(LLAMA)
     hybrid = (w.zero_stage == 3) & (w.shards < w.replicas)
     assert set((w.shards * w.tensor)[hybrid]) == {8}
 
 
-def test_whole_weights_are_gathered_no_wider_than_runs_have_shown_unless_pinned():
-    """GPT-3 under ZeRO-3 alone fell from 144 to 44 TFLOP/s between 384 and 1,536 A100 (arXiv 2104.04473, table 2)."""
+def test_weights_are_gathered_over_at_most_the_published_number_of_accelerators_unless_pinned():
+    """GPT-3 with ZeRO-3 only: 144 TFLOP/s on 384 A100 and 44 on 1,536 (arXiv 2104.04473, table 2)."""
     s, wide = replace(LLAMA, batch=2048), Grid(1024, 8, 8)
     w, pinned = layouts(s, wide), layouts(s, wide, zero=3)
     assert w.shards[w.zero_stage == 3].max() == 512

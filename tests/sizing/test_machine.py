@@ -1,4 +1,4 @@
-"""The rest of the machine: host memory, processors, disks, network, file system, power: laws, printed figures, a plan that says them."""
+"""Node requirements: host memory, vCPUs, disks, network, file system, power: properties, published figures, and the plan's lines."""
 
 from dataclasses import replace
 
@@ -51,8 +51,8 @@ def test_a_watt_is_3_412_btu_per_hour_and_a_ton_12_000():
 
 
 @pytest.mark.parametrize(("tdp", "published"), [(400, 6_500), (700, 10_200), (1000, 14_300)])
-def test_boxes_of_eight_draw_what_their_data_sheets_print(tdp, published):
-    """DGX A100, DGX H100, DGX B200: largest system power."""
+def test_machines_of_eight_have_the_power_of_their_data_sheets(tdp, published):
+    """DGX A100, DGX H100, DGX B200: maximum system power."""
     assert power.node_watts(8, tdp, is_linked=True) == pytest.approx(published, rel=0.05)
 
 
@@ -77,7 +77,7 @@ def test_exchange_is_twice_the_gradients_and_three_times_per_gather():
 
 
 @given(st.floats(0, 1e5), st.floats(1e3, 1e7), st.integers(1, 16))
-def test_processors_grow_with_images_and_their_size(images, size, accelerators):
+def test_vcpus_increase_with_images_and_their_size(images, size, accelerators):
     one = formulas.training_vcpus(accelerators, images, size, 0)
     assert formulas.training_vcpus(accelerators, images * 2, size, 0) >= one
     assert formulas.training_vcpus(accelerators, images, size * 2, 0) >= one
@@ -90,7 +90,7 @@ def test_a_vcpu_decodes_about_ninety_imagenet_files_a_second():
 
 
 @given(st.floats(1e9, 1e13), st.floats(1e6, 1e11))
-def test_a_tier_holds_and_sustains_what_is_asked(capacity, rate):
+def test_a_tier_has_the_required_capacity_and_throughput(capacity, rate):
     bought = formulas.tier_bytes(capacity, rate, 250e6)
     assert bought >= capacity
     assert bought / TIB * 250e6 >= rate * (1 - 1e-9)
@@ -107,7 +107,7 @@ def test_the_cheapest_tier_wins_and_one_without_a_price_is_last_but_named():
     assert formulas.cheapest_tier([Tier("full", None, 1e9, 1e-10)], need_of) is None
 
 
-def test_an_unknown_value_is_not_short():
+def test_an_unknown_value_is_not_a_shortage():
     assert NodeRequirement("x", 1, None, "GB").distance is None
     assert not NodeRequirement("x", 1, None, "GB").is_short
     assert NodeRequirement("x", 1, 0, "GB").is_short
@@ -156,7 +156,7 @@ def test_an_on_premises_server_is_checked_against_its_power_supplies():
     assert needs.owned is None
 
 
-def test_images_need_processors_and_a_machine_with_few_is_short():
+def test_images_need_vcpus_and_a_machine_with_few_has_a_shortage():
     small = AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: g6e.xlarge}}")
     found = sized(VISION, small)
     processors = need(found, "processors")
@@ -204,7 +204,7 @@ def test_one_copy_over_all_nodes_sends_no_gradients_and_four_copies_do():
 
 @pytest.mark.parametrize(("efa", "gbit_per_s", "interface"), [("false", 100, "ENA"), ("true", 700, "EFA")])
 def test_a_file_system_has_the_network_that_its_clients_use(efa, gbit_per_s, interface):
-    """FSx for Lustre serves one client at 100 Gbit/s over ENA and 700 Gbit/s over EFA, whatever the EFA interfaces of the machine."""
+    """FSx for Lustre serves one client at 100 Gbit/s over ENA and 700 Gbit/s over EFA, independent of its EFA interfaces."""
     workload = finetune("llama-3.1-70b", "none")
     spec = read(
         f"api_version: rackwright/v1\nname: test\nworkloads: [{workload}]\ninfra: {{any_of: [{P5}]}}\n"

@@ -1,4 +1,4 @@
-"""Trainium and Inferentia: looked at where they are named, from published peaks alone, refused with a reason elsewhere."""
+"""Trainium and Inferentia: sized only if pinned, from published peaks, and otherwise rejected with a reason."""
 
 import pytest
 from rackwright.sizing.rejection import Limit
@@ -68,14 +68,14 @@ def test_inferentia1_is_refused_for_what_is_not_published():
     assert explanation(said) == "FLOP/s, memory bandwidth not published"
 
 
-def test_its_fp8_is_not_the_fp8_of_a_checkpoint():
-    """cFP8 and MXFP8 need a conversion of their own: weights in fp8 are refused, not computed at a peak they do not reach."""
+def test_fp8_of_a_checkpoint_is_not_supported():
+    """cFP8 and MXFP8 need a conversion: fp8 weights are rejected instead of sized at a peak that they do not reach."""
     missed = plan(serve(rate=1, more="quantization: fp8"), pinned("inf2.48xlarge")).rejected
     assert any(x.limit is Limit.PRECISION for r in missed for x in r.rejections)
 
 
 def test_a_replica_is_one_device_or_a_whole_machine():
-    """Others cannot be given to a pod: eight of sixteen would do for this model."""
+    """A pod cannot get other numbers of devices: eight of sixteen would be enough for this model."""
     large = plan(serve("llama-3.1-70b", rate=1), pinned("trn1.32xlarge")).fits[0].candidate
     assert (large.parallelism.accelerators, large.replicas, large.nodes) == (16, 1, 1)
     small = plan(serve(rate=1), pinned("inf2.48xlarge")).fits[0].candidate

@@ -1,4 +1,4 @@
-"""Pinned parallelism wins over the search, and what it costs on the same machines is said."""
+"""Pinned parallelism takes precedence over the search, and its cost on the same machines is shown."""
 
 from datetime import UTC, datetime
 
@@ -13,7 +13,7 @@ TODAY = datetime(2026, 11, 21, tzinfo=UTC).date()
 
 
 def said(workload: str, place: str = AWS) -> tuple[str, str]:
-    """The layout that was chosen, and what the pins cost."""
+    """The chosen layout, and the cost of the pins."""
     spec = read(f"{{api_version: rackwright/v1, name: test, workloads: [{workload}], infra: {{any_of: [{place}]}}}}")
     plan = size(spec, today=TODAY)
     return str(plan.chosen.candidate.parallelism), " ".join(pinned_parallelism(plan))

@@ -1,4 +1,4 @@
-"""One service on many accelerators: what fits, in which order, and beside a ratio somebody published."""
+"""One service on many accelerators: order of those that fit, compared with a published ratio."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ def test_cost_is_price_over_planned_requests():
     assert row.price_as_of
 
 
-def test_a_price_that_is_not_published_is_unpriced_and_after_all_that_are():
+def test_machines_without_a_published_price_rank_last():
     prices = tuple(p for p in CATALOG.prices if not p.sku.startswith("g6e."))
     rows = compare(CHAT, replace(CATALOG, prices=prices))
     bare = by_name(rows)["NVIDIA L40S"]
@@ -61,7 +61,7 @@ def test_a_price_that_is_not_published_is_unpriced_and_after_all_that_are():
     assert all(r.usd_per_request is None for r in rows[rows.index(bare) :])
 
 
-def test_goals_are_kept_by_every_replica_that_runs():
+def test_every_replica_meets_the_goals():
     for row in compare(CHAT, CATALOG):
         if row.runs:
             assert row.replica.tpot_s <= 0.05
@@ -123,7 +123,7 @@ def test_processors_more_at_once_answer_no_fewer_and_no_faster(some, more):
 
 
 @given(st.integers(0, 600))
-def test_the_most_that_keeps_a_goal_is_found_to_a_sixteenth(limit):
+def test_the_highest_rate_within_a_goal_is_found_to_a_sixteenth(limit):
     found, limit = max_concurrency(lambda n: n <= limit), min(limit, 512)
     assert found <= limit
     assert found >= limit - max(found // 16, 1)

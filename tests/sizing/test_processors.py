@@ -1,4 +1,4 @@
-"""Machines without accelerators: looked at where they are named, their RAM checked, their speed a roofline and said to be one."""
+"""CPU machines: sized only if pinned, with a check of their RAM; their speed is a roofline, marked as such."""
 
 import pytest
 from rackwright.sizing.rejection import Limit
@@ -50,7 +50,7 @@ def test_traffic_above_one_cpu_machine_has_a_reason():
     assert any("throughput: needs 20.0 requests/s" in words for words in fit_warnings(fit))
 
 
-def test_more_traffic_never_answers_sooner():
+def test_more_traffic_never_reduces_latency():
     quiet, busy = (plan(serve(SMALL, rate=r), pinned("m7i.4xlarge")).fits[0].speed.tpot_s for r in (0.1, 1.0))
     assert 0 < quiet < busy
 
@@ -68,13 +68,13 @@ def test_families_without_published_rates_are_rejected():
     assert explanation(qlora) == "no documented trainer runs qlora on CPUs"
 
 
-def test_a_batch_ends():
+def test_a_batch_has_a_duration():
     work = f"{{name: b, kind: batch, model: {{base: {SMALL}}}, requests: 10000, input_tokens: {{mean: 400}}, output_tokens: {{mean: 100}}}}"
     found = plan(work, pinned("c7i.8xlarge"))
     assert labels(found) == [label("c7i.8xlarge")]
     assert found.fits[0].duration_s.p50 > 0
 
 
-def test_a_network_that_answers_in_passes_does_too():
+def test_a_model_without_tokens_is_sized_on_cpus():
     fit = plan(serve("bert-base", rate=1), pinned("m7i.4xlarge")).fits[0]
     assert 0 < fit.speed.ttft_s < 1

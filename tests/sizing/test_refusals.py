@@ -1,4 +1,4 @@
-"""What keeps a candidate out, whatever it costs: memory, host, format, fabric, region, organisation, blueprint, pins."""
+"""Constraints that reject a candidate at any cost: memory, host, format, fabric, region, organisation, blueprint, pins."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ def test_unpublished_speed_is_never_guessed():
 
 
 def test_an_a10g_is_sized():
-    """Its datasheet's 70 TFLOP/s of bf16, without sparsity, and 600 GB/s."""
+    """From its datasheet: 70 TFLOP/s of bf16 without sparsity, and 600 GB/s."""
     assert any(fit.candidate.machine == "g5.12xlarge" for fit in lora().fits)
 
 
@@ -49,7 +49,7 @@ def test_accelerators_without_a_blueprint_are_rejected(machine):
     assert any(x.reason is Reason.ACCELERATOR_FAMILY for x in found)
 
 
-def test_machines_without_a_fabric_work_alone():
+def test_machines_without_a_fabric_are_used_singly():
     assert rejection(lora(), "2 x g6.xlarge us-east-1 on-demand", Limit.FABRIC).need is None
 
 

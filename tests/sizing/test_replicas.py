@@ -1,4 +1,4 @@
-"""Servers: how few replicas are enough, and the laws of what they see."""
+"""Servers: minimum number of replicas, and properties of their latencies."""
 
 from dataclasses import replace
 from functools import cache
@@ -100,7 +100,7 @@ def test_targets_do_not_affect_each_other(j):
 
 
 def test_a_slow_link_is_for_stages_and_a_fast_one_for_shares():
-    """Over PCIe two all-reduces a layer cost more than a hop between stages."""
+    """Over PCIe, two all-reduces per layer take longer than a hop between stages."""
     slow = with_wires(servers(1, "NVIDIA L40S", 4), scale_up_bytes_per_s=4e9)
     (found,) = best(job("llama-3.1-70b", 2.0, None, None), slow)
     assert found.parallelism.pipeline > 1
@@ -115,8 +115,8 @@ def test_pinned_ways_are_used():
     assert none.rejections[0].limit is Limit.GEOMETRY
 
 
-def test_pinned_stages_may_span_machines():
-    """405B in 16 bits is larger than eight H100; sizing by itself keeps a replica on one machine."""
+def test_pinned_stages_can_span_machines():
+    """405B in 16 bits exceeds eight H100; without a pin, sizing keeps a replica on one machine."""
     (found,) = best(job("llama-3.1-405b", 1.0, None, None, tensor=8, pipeline=2), H100)
     assert not found.rejections
     assert (found.parallelism.tensor, found.parallelism.pipeline, found.nodes) == (8, 2, 2 * found.replicas)
@@ -124,7 +124,7 @@ def test_pinned_stages_may_span_machines():
     assert none.rejections, "a part of a machine is no stage of a wide replica"
 
 
-def test_nothing_holds_the_model():
+def test_a_model_larger_than_the_machine_is_rejected_for_memory():
     (found,) = best(job("llama-3.1-405b"), H100)
     (only,) = found.rejections
     assert only.limit is Limit.DEVICE_MEMORY
@@ -139,7 +139,7 @@ def test_unreachable_goals_are_named():
     assert {r.limit for r in many.rejections} == {Limit.THROUGHPUT}
 
 
-def test_a_cache_that_grows_carries_more():
+def test_more_memory_for_the_cache_needs_no_more_replicas():
     small, large = best(job(rate=200), with_memory(H100, 0.5), with_memory(H100, 2.0))
     assert small.replicas >= large.replicas
 

@@ -1,4 +1,4 @@
-"""The search finds what trying everything finds, and obeys the laws of its answers."""
+"""The search finds the results of an exhaustive search, and its answers have the required properties."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -19,7 +19,7 @@ SAME = 2e-6
 
 
 def everything(s: SearchSpace, i: int) -> tuple[np.ndarray, np.ndarray]:
-    """Seconds and bytes of every layout of target `i` with every recompute, nothing left out; inf where it does not fit."""
+    """Seconds and bytes of every layout of target `i` with every recompute mode; inf for those that do not fit."""
     grid = s.machines.grid[i]
     rows = np.arange(s.layouts.starts[grid], s.layouts.starts[grid + 1])
     seconds, needs = [], []
@@ -56,7 +56,7 @@ def test_the_search_finds_the_result_of_an_exhaustive_search(j, several):
 @settings(max_examples=40, deadline=None)
 @given(jobs, targets)
 def test_no_step_is_faster_than_its_bound(j, target):
-    """What pruning rests on."""
+    """Condition for pruning."""
     s = space(j, TargetArrays.of([target]))
     rows = np.arange(len(s.layouts))
     for code in (0, 1, 2):
@@ -67,7 +67,7 @@ def test_no_step_is_faster_than_its_bound(j, target):
 @settings(max_examples=40, deadline=None)
 @given(jobs, targets)
 def test_sharing_the_optimizer_is_never_slower_or_larger(j, target):
-    """Why the search leaves stage 0 out where there is anybody to share with."""
+    """Reason why the search skips stage 0 with more than one replica."""
     plain = replace(j, pins=replace(j.pins, zero=0, pipeline=1))
     s = space(plain, TargetArrays.of([target]))
     rows, none = np.arange(len(s.layouts)), np.zeros(len(s.layouts), dtype=int)
@@ -80,7 +80,7 @@ def test_sharing_the_optimizer_is_never_slower_or_larger(j, target):
 @settings(max_examples=20, deadline=None)
 @given(jobs, targets)
 def test_selective_recompute_equals_none(j, target):
-    """Why it is not searched: with FlashAttention the trainers that a plan assumes have nothing to select."""
+    """Reason why it is not searched: with FlashAttention, selective recompute has no effect in the assumed trainers."""
     s = space(j, TargetArrays.of([target]))
     rows, none = np.arange(len(s.layouts)), np.zeros(len(s.layouts), dtype=int)
     for one, other in (
@@ -91,7 +91,7 @@ def test_selective_recompute_equals_none(j, target):
 
 
 def test_pruning_leaves_most_out(monkeypatch):
-    """Else the bound is for nothing."""
+    """A bound that never prunes would be useless."""
     timed, step = [], training_estimates.step_terms
     monkeypatch.setattr(training_estimates, "step_terms", lambda j, case, c: timed.append(np.size(case.recompute)) or step(j, case, c))
     found = best(job("deepseek-v3", 1024), *(servers(n) for n in (64, 128, 256)))
@@ -101,7 +101,7 @@ def test_pruning_leaves_most_out(monkeypatch):
 @settings(max_examples=30, deadline=None)
 @given(jobs, st.lists(targets, min_size=2, max_size=4), st.randoms())
 def test_targets_do_not_affect_each_other(j, several, random):
-    """Order and company of the machines change nothing."""
+    """Order and number of machines change no result."""
     shuffled = list(enumerate(several))
     random.shuffle(shuffled)
     found = best(j, *(t for _, t in shuffled))

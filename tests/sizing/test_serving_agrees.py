@@ -1,4 +1,4 @@
-"""A plan for a server is the estimator's answer for the same configuration, on its pessimistic side; what the spec says reaches it."""
+"""A serving plan equals the estimate of the same configuration, on its pessimistic side, and uses the values of the spec."""
 
 from dataclasses import replace
 
@@ -55,7 +55,7 @@ def of(j: ServingJob, accelerator: str) -> ServingLayouts:
     ],
 )
 def test_the_search_uses_the_formulas_of_the_estimator(accelerator, model, of_job, said, replicas):
-    """Without percentiles and without doubt, every layout's latency and cache are `estimate`'s to the last digit."""
+    """Without percentiles and margin, latency and cache of every layout equal those of `estimate` exactly."""
     s = of(job(model, **of_job), accelerator)
     seen = s.loaded(float(replicas), DEFAULT.max_utilisation)
     for row, tensor in enumerate(s.ways.tensor.tolist()):
@@ -78,7 +78,7 @@ def pinned(fit: Fit, **said) -> Estimate:
 
 @pytest.mark.parametrize("place", [AWS, GCP])
 def test_a_plan_promises_no_more_than_the_estimate_of_the_same_configuration(place):
-    """The median of the estimate, plus percentiles and doubt; never below it, and not beyond its p90 by more than the percentile adds."""
+    """The median of the estimate plus percentiles and margin: never below it, and above its p90 by at most the percentile."""
     found = plan(serve(rate=12, more=f"{GOALS}, max_context: 5000"), place, more="limits: {accelerators: 32}")
     fits = [f for f in found.fits if not f.candidate.topology][:6]
     assert fits
@@ -94,7 +94,7 @@ def test_a_plan_promises_no_more_than_the_estimate_of_the_same_configuration(pla
 
 
 def served(more: str) -> dict[str, Fit]:
-    """One replica of each machine, by its name."""
+    """One replica of each machine, by machine name."""
     found = plan(serve(rate=1, more=f"max_context: 5000{more}"), GCP)
     return {f.candidate.machine: f for f in found.fits if f.candidate.replicas == 1 and not f.candidate.topology}
 

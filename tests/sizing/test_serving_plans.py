@@ -1,4 +1,4 @@
-"""Plans of services: replicas follow traffic, latency and limits."""
+"""Plans of services: replicas for traffic, latency and limits."""
 
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.rejection import Limit
@@ -23,7 +23,7 @@ def test_no_replica_is_overrun():
 
 
 def test_reading_prompts_alone_can_need_replicas():
-    """20 prompts a second of 8,000 tokens are 2.7 PFLOP/s, of which an H100 does less than 0.989 and is given 80 %."""
+    """20 prompts per second of 8,000 tokens need 2.7 PFLOP/s; an H100 has less than 0.989 and is used at 80 %."""
     prompts = serve(rate=20).replace("mean: 800, p95: 2000", "mean: 8000").replace("mean: 200, p95: 500", "mean: 2")
     p = plan(prompts, GCP)
     h100 = [f for f in p.fits if f.candidate.accelerator == "NVIDIA H100 80GB SXM5" and f.candidate.parallelism.tensor == 1]

@@ -1,4 +1,4 @@
-"""What a plan promises: one answer, in order, with its reasons."""
+"""A plan is deterministic and ordered, and has reasons."""
 
 import pytest
 from rackwright.diagnostics.errors import UserError
@@ -45,14 +45,14 @@ def test_order_of_places_in_any_of_does_not_matter():
     assert {r.candidate.label for r in one.rejected} == {r.candidate.label for r in other.rejected}
 
 
-def test_ordered_places_come_in_order():
+def test_ordered_places_are_ranked_in_order():
     p = plan(finetune(), AWS, GCP, ordered=True)
     clouds = [f.candidate.cloud for f in p.fits]
     assert clouds == sorted(clouds)
     assert plan(finetune(), GCP, AWS, ordered=True).chosen.candidate.cloud == "gcp"
 
 
-def test_ordered_capacity_comes_in_order():
+def test_ordered_capacity_is_ranked_in_order():
     assert plan(finetune(), BOTH).chosen.candidate.capacity == "on-demand"
     assert plan(finetune(), AWS.replace("[on-demand]", "[spot, on-demand]")).chosen.candidate.capacity == "spot"
 

@@ -1,4 +1,4 @@
-"""Whole plans: a folder per case, spec.yaml and what must come of it in expected.json; `RACKWRIGHT_RENEW=sizing` renews its numbers."""
+"""Whole plans: a folder per case with spec.yaml and expected.json; `RACKWRIGHT_RENEW=sizing` renews its numbers."""
 
 import json
 import os
@@ -19,7 +19,8 @@ FITTED = 0.1
 
 @pytest.mark.parametrize("case", sorted(p.name for p in CASES.iterdir()))
 def test_case(case):
-    """`chosen`: fields of the first fit; `says`: parts of the reason, `warns`: of the warnings; `refused`: label -> limits, worst first."""
+    """`chosen`: fields of the first fit; `says`: parts of the reason; `warns`: parts of the warnings; `refused`: label to limits, worst
+    first."""
     folder = CASES / case
     plan = with_text(size(load(folder / "spec.yaml"), today=TODAY))
     expected = json.loads((folder / "expected.json").read_text())
@@ -40,7 +41,7 @@ def test_case(case):
 
 
 def numbers(plan: SizingPlan) -> dict[str, float]:
-    """What no price list changes; a change of formula or constant shows here, and is then written down on purpose."""
+    """Numbers that are independent of the price list. A changed formula or constant is seen here, and renewed deliberately."""
     if plan.chosen is None:
         return {}
     f, hour = plan.chosen, 3600.0

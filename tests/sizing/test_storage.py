@@ -9,7 +9,7 @@ from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.evaluation import checkpoints
 
 
-def test_bloom_writes_about_what_it_wrote():
+def test_the_checkpoint_of_bloom_has_its_published_size():
     """2.3 TB for 176 billion parameters."""
     assert checkpoints.checkpoint_bytes(176e9, DEFAULT) == pytest.approx(2.3e12, rel=0.1)
 
@@ -22,7 +22,7 @@ def test_interval_is_youngs():
     assert checkpoints.best_interval_s(60, 100 * 3600, DEFAULT) == pytest.approx(math.sqrt(2 * 60 * 360000))
 
 
-def test_interval_stays_sensible():
+def test_the_interval_is_within_its_bounds():
     assert checkpoints.best_interval_s(60, 1e9, DEFAULT) == DEFAULT.checkpoint_max_interval_s
     assert checkpoints.best_interval_s(1, 60, DEFAULT) == DEFAULT.checkpoint_min_interval_s
 
@@ -62,7 +62,7 @@ def test_more_accelerators_are_interrupted_more_and_save_more_often(one, other):
     assert losses[0] <= losses[1]
 
 
-def test_a_reclaim_takes_longer_to_come_back_from_than_a_fault():
+def test_recovery_takes_longer_from_a_reclaim_than_from_a_fault():
     firm, spot = (checkpoints.interruptions(64, 8, spot, DEFAULT).restart_s for spot in (False, True))
     assert (firm, DEFAULT.reclaim_restart_s) == (DEFAULT.restart_s, pytest.approx(spot, rel=0.01))
 
@@ -71,5 +71,5 @@ def test_without_checkpoints_only_restarts_are_lost():
     assert checkpoints.lost_share(0.0, 10, checkpoints.Interruptions(6000, 600)) == pytest.approx(0.1)
 
 
-def test_capacity_holds_kept_and_new_checkpoints_and_the_data():
+def test_capacity_fits_all_checkpoints_and_the_data():
     assert checkpoints.capacity_bytes(100, 3, 50, 20) == 470

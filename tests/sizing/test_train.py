@@ -1,4 +1,4 @@
-"""The training search: parts of a step, what it says when nothing fits, and what pins and formats change."""
+"""The training search: terms of a step, reasons without a fit, effects of pins and formats."""
 
 from dataclasses import replace
 
@@ -67,7 +67,7 @@ def test_equal_jobs_have_equal_outcomes():
 
 
 def test_uneven_stages_and_groups_inside_nodes_are_found_where_they_help():
-    """61 layers over 16 stages; a slow network makes sharing inside the node worth it."""
+    """61 layers over 16 stages; on a slow network, sharding inside the node is faster."""
     assert best(job("deepseek-v3", 512, pipeline=16), servers(64))[0].parallelism.pipeline == 16
     hybrid = best(job("llama-3.1-8b", 512, tensor=1, zero=3), with_wires(servers(8), scale_out_bytes_per_s=2e9))[0].parallelism
     assert hybrid.shard_group == 8

@@ -1,4 +1,4 @@
-"""A plan for a trainer is the estimator's answer for the same configuration: memory on its pessimistic side, time at its median."""
+"""A training plan equals the estimate of the same configuration: memory on its pessimistic side, time at its median."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,13 +15,13 @@ SHARDS = ("none", "zero1", "zero2", "zero3")
 
 
 def alone(fits: tuple[Fit, ...], most: int = 5) -> Iterator[Fit]:
-    """One machine of each kind: the links of several are the catalog's here, and the vendor's reference server's there."""
+    """One machine of each kind: for several, sizing uses the links of the catalog, and the estimate those of the vendor's server."""
     kinds = {f.candidate.machine: f for f in reversed(fits) if f.candidate.nodes == 1}
     yield from [kinds[name] for name in sorted(kinds)][:most]
 
 
 def same(fit: Fit, base: str, adapter: str) -> dict[str, Any]:
-    """The chosen way, as a line of `rackwright estimate`. A plan expects experts to be loaded as real routers load them."""
+    """The chosen layout as a line of `rackwright estimate`. A plan assumes the expert load of measured routers."""
     c, p = fit.candidate, fit.candidate.parallelism
     layout = {"tensor": p.tensor, "pipeline": p.pipeline, "virtual": p.virtual, "context": p.context, "expert": p.expert, "data": p.data}
     return {

@@ -1,6 +1,6 @@
-"""Specs as users write them, and exactly what is printed about them: tests/cases/spec/<case>/{spec.yaml, expected.txt}.
+"""Specs of users with their exact printed text: tests/cases/spec/<case>/{spec.yaml, expected.txt}.
 
-`UPDATE_CASES=1 pytest tests/spec/test_cases.py` writes the expected texts anew; read the difference before it is committed.
+`UPDATE_CASES=1 pytest tests/spec/test_cases.py` renews the texts; read the difference before it is committed.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What is no readable text file of reasonable size is refused with one clear problem, and nothing of it is parsed."""
+"""A file that is not readable text of at most the maximum size is refused with one problem, and is not parsed."""
 
 import os
 import time
@@ -112,7 +112,7 @@ def test_aliases_are_counted_before_they_are_written_out():
     assert time.process_time() - start < 1
 
 
-def test_nothing_is_written(tmp_path, monkeypatch):
+def test_no_file_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.yaml").write_text("name: [")
     refused("bad.yaml")

@@ -1,4 +1,4 @@
-"""Thousands of spoiled specs: each is either read or refused with problems that have a code and a place; nothing else ever happens.
+"""Thousands of mutated specs: each is read, or refused with problems that have a code and a place.
 
 RACKWRIGHT_EXAMPLES sets how many per test (default 500; 20000 takes ten minutes).
 """
@@ -35,7 +35,7 @@ spoiling = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=
 
 
 def hold(text: str) -> None:
-    """The law: a spec that the schema also accepts, or problems that can be printed."""
+    """Property: a spec that the schema also accepts, or problems that can be printed."""
     reading = examine(text, "spec.yaml")
     errors = [problem for problem in reading.problems if problem.level is Level.ERROR]
     assert (reading.spec is None) == bool(errors)
@@ -98,7 +98,7 @@ def places(tree: object) -> list[tuple[object, object]]:
 
 @st.composite
 def spoiled(draw: st.DrawFn, garbage: st.SearchStrategy = GARBAGE) -> str:
-    """An example with up to four places deleted, renamed, replaced, repeated or swapped."""
+    """An example with up to four entries deleted, renamed, replaced, repeated or swapped."""
     tree = json.loads(json.dumps(draw(st.sampled_from(TREES))))
     for _ in range(draw(st.integers(1, 4))):
         found = places(tree)

@@ -46,7 +46,7 @@ BAD = [
 
 
 def named(row: tuple) -> str:
-    """The same in every process: a type prints its address, and workers that collect different names run nothing."""
+    """Deterministic in every process: a type prints its address, and pytest workers that collect different names run no tests."""
     return f"{row[1]!r:.20} {row[2]}"
 
 

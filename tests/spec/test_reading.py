@@ -1,4 +1,4 @@
-"""What the reader knows beyond its printed text: versions, acknowledgement, secrets, marks."""
+"""The reader beside its printed text: versions, acknowledgement, secrets, positions."""
 
 import json
 from dataclasses import asdict
@@ -40,13 +40,13 @@ def test_an_older_version_is_rewritten_step_by_step_with_notes():
     assert old == {"api_version": "rackwright/v0alpha", "stack": "demo"}
 
 
-def test_an_unknown_version_lists_what_is_read():
+def test_an_unknown_version_lists_the_supported_versions():
     problem = version_problem({"api_version": "v3"}, STEPS)
     assert problem.fix == "use rackwright/v1, rackwright/v0alpha, rackwright/v0"
     assert version_problem({"api_version": "rackwright/v0"}, STEPS) is None
 
 
-def test_a_newer_version_asks_for_an_upgrade():
+def test_a_newer_version_suggests_an_upgrade():
     assert version_problem({"api_version": "rackwright/v7beta2"}).fix.startswith("upgrade rackwright")
 
 
@@ -62,7 +62,7 @@ def test_a_warning_is_acknowledged_by_its_id_and_an_error_never():
     assert [problem.code for problem in examine(text).problems] == ["S-50", "S-112"]
 
 
-def test_problems_come_in_file_order():
+def test_problems_are_in_file_order():
     with pytest.raises(UserError) as error:
         read("name: A\ngoals: {max_cost: 5}\napi_version: x\ntags: {a: 1}\nname: b\n")
     marks = [(problem.mark.line, problem.mark.column) for problem in error.value.problems]

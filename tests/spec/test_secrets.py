@@ -1,4 +1,4 @@
-"""No secret of a spec is printed: not in messages, quoted lines, paths, JSON or exceptions, whatever else is wrong with the file."""
+"""No secret of a spec is printed in messages, quoted lines, paths, JSON or exceptions, also if the file has other errors."""
 
 import json
 

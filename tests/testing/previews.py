@@ -28,7 +28,7 @@ def compared(stack: str, edit: str, old: dict | None = None) -> Steps:
 
 
 def previewed(preview: dict) -> Steps:
-    """What the engine reports (`pulumi preview --json`)."""
+    """Steps of `pulumi preview --json`."""
     return _steps((SAME_OPERATION.get(step["op"], step["op"]), step["urn"]) for step in preview["steps"] if step["op"] not in UNCHANGED)
 
 

@@ -1,4 +1,4 @@
-"""`rackwright diff`: what an update would do, named without the engine."""
+"""`rackwright diff`: the steps of an update, without the engine."""
 
 from dataclasses import replace
 

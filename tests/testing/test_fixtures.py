@@ -1,4 +1,4 @@
-"""The fixtures a project imports for its own tests."""
+"""Fixtures for the tests of a project."""
 
 from tests.plans import box_plan
 

@@ -1,4 +1,4 @@
-"""The recorder tells the truth about a program: URNs, parents, options, secrets, duplicates."""
+"""The recorder records URNs, parents, options, secrets and duplicates as the engine does."""
 
 import asyncio
 from threading import Event, Thread
@@ -140,7 +140,7 @@ def test_two_runs_print_the_same_graph():
 
 
 def test_concurrent_runs_restore_pulumi():
-    """The one that starts first ends first: the other must not put back what it found."""
+    """The recording that starts first ends first, and must not restore the other one's replacement."""
     from pulumi.runtime import stack
 
     stock, second_runs, first_ended, graphs = stack.wait_for_rpcs, Event(), Event(), {}

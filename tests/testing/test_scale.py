@@ -1,4 +1,4 @@
-"""A stack of many machines is as many resources as one of few."""
+"""The number of resources does not depend on the number of machines."""
 
 from collections import Counter
 

@@ -97,18 +97,18 @@ def test_the_deletion_lock_of_a_deployed_stack_is_compared():
     assert compare(found, found) == []
 
 
-def test_a_replaced_network_replaces_what_reads_its_id():
+def test_a_replaced_network_replaces_the_readers_of_its_id():
     found = changed(declared(cidr="10.1.0.0/16"))
     assert found == {"net": ("replace", ("cidrBlock",)), "a": ("replace", ("vpcId",))}
 
 
-def test_another_region_replaces_everything():
+def test_another_region_replaces_every_resource():
     assert {name: operation for name, (operation, _) in changed(declared(region="eu-west-1")).items()} == dict.fromkeys(
         ("aws", "net", "a", "gpu"), "replace"
     )
 
 
-def test_names_of_stack_and_project_come_from_the_state():
+def test_names_of_stack_and_project_are_read_from_the_state():
     assert (DEPLOYED["stack"], DEPLOYED["project"]) == ("prod", "net")
     assert [node["name"] for node in DEPLOYED["resources"] if node["protect"]] == ["net"]
 

@@ -1,4 +1,4 @@
-"""What other stacks export reaches a recorded program as the engine would hand it over."""
+"""A recorded program reads outputs of other stacks as with the engine."""
 
 import pulumi
 import pytest

@@ -1,4 +1,4 @@
-"""A plan with single values changed: `pools[gpu].nics[0].kind` finds by name or key, `[+]` appends."""
+"""A plan with changed values: `pools[gpu].nics[0].kind` finds by name or key, `[+]` appends."""
 
 import json
 import re

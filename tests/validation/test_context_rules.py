@@ -1,4 +1,4 @@
-"""Rules over what a caller knows besides the plan: bill, quotas, configuration and clock. A plan alone finds nothing of them."""
+"""Rules over the context of a plan: bill, quotas, configuration and clock. Without context they find no problem."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What a plan takes of an account's quotas, and files of what an account grants."""
+"""Quotas that a plan needs, and files with the quotas of an account."""
 
 import json
 from dataclasses import replace

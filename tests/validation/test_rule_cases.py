@@ -56,7 +56,7 @@ def test_rule_ids_are_unique():
 
 
 @pytest.mark.parametrize("name", BASES)
-def test_compiled_plans_keep_every_rule(name):
+def test_compiled_plans_satisfy_every_rule(name):
     assert check(BASES[name]) == []
 
 

@@ -102,7 +102,7 @@ def test_every_remedy_has_a_text():
 
 
 def test_near_miss_differs_from_its_limit():
-    """`needs 48.0 h, allowed 48.0 h` looks like a bug."""
+    """`needs 48.0 h, allowed 48.0 h` would look like a bug."""
     assert rejection_text(Rejection(Limit.DEADLINE, 48.02, 48.0, "h")) == "deadline: needs 48.02 h, allowed 48.00 h"
 
 

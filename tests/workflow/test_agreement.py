@@ -49,7 +49,7 @@ def answer(command: str, spec: Path, *options: str) -> Answer:
 
 
 def program(spec: Path) -> Decided | set[str]:
-    """What the Pulumi program decides in a preview, or the ids of the errors it raises."""
+    """The decision of the Pulumi program in a preview, or the IDs of its errors."""
     try:
         return decide(Settings(Path(spec.name), date.fromisoformat(TODAY), simulated=True, preview=True))
     except pulumi.RunError as error:
@@ -57,7 +57,7 @@ def program(spec: Path) -> Decided | set[str]:
 
 
 def pytest_generate_tests(metafunc):
-    """Every case, or with --fast one in six of those that are read and the valid ones among them."""
+    """Every case, or with --fast one in six of the valid ones."""
     if "spec" in metafunc.fixturenames:
         some = sorted({*READ[::6], *(path for path in READ if path.parent.name.startswith("fine-"))})
         read = some if metafunc.config.getoption("--fast") else READ
@@ -72,7 +72,7 @@ def copied(spec: Path, folder: Path) -> None:
 
 
 def share_pipeline(monkeypatch) -> None:
-    """Later commands share one pipeline; the program has its own."""
+    """Later commands share one pipeline; the program creates its own."""
     shared: dict[bool, Pipeline] = {}
     monkeypatch.setattr(session, "Pipeline", lambda path, today, now: shared.setdefault(now is None, Pipeline(path, today, now)))
 
@@ -102,7 +102,7 @@ def test_commands_and_program_agree(spec, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_commands_and_program_agree_on_a_recorded_decision_after_an_edit(example, tmp_path, monkeypatch):
-    """The spec is sized again for a longer life; the machines that `choose` recorded are kept by all."""
+    """The spec is sized again for a longer life; every command uses the machines that `choose` recorded."""
     copied(example, tmp_path)
     monkeypatch.chdir(tmp_path)
     share_pipeline(monkeypatch)
@@ -162,12 +162,12 @@ def machines(stack: dict) -> set[str]:
 
 
 def file_system(lustre: dict) -> tuple[str, float]:
-    """Catalog name and bytes of what is built."""
+    """Catalog name and size in bytes of the result."""
     return f"fsx-lustre-persistent2-{lustre['throughput_mb_s_per_tib']}{'-efa' if lustre['rdma'] else ''}", lustre["capacity_gib"] * 2.0**30
 
 
 def test_a_plan_names_the_file_system_that_is_built(tmp_path, monkeypatch):
-    """Sizing alone would name the cheapest tier; the spec describes another."""
+    """Sizing alone would select the cheapest tier; the spec describes another one."""
     text = (ROOT / "stacks" / "llama-70b-sft.yaml").read_text(encoding="utf-8")
     assert "\nblueprint:\n" in text
     lines = [line for line in text.splitlines(keepends=True) if not line.lstrip().startswith(("storage:", "nodes:"))]
@@ -181,7 +181,7 @@ def test_a_plan_names_the_file_system_that_is_built(tmp_path, monkeypatch):
 
 
 def test_a_quota_that_is_too_small_is_listed_recorded_and_refused_by_an_update(tmp_path, monkeypatch):
-    """The machines fit the quota, the stack's other parts do not: V-115 stops an update and no command before it."""
+    """The quota permits the machines but not the rest of the stack: V-115 stops an update, and no command before it."""
     text = (CASES / "refused" / "quota-too-small" / "spec.yaml").read_text(encoding="utf-8")
     (tmp_path / "spec.yaml").write_text(text.replace("{L-417A185B: 96}", "{L-417A185B: 768, L-1216C47A: 1}"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)

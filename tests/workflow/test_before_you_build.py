@@ -1,4 +1,4 @@
-"""What only building needs: `plan` lists it, `choose` records it, commands warn of it, and an update refuses until it is settled."""
+"""Open items before building: `plan` lists them, `choose` records them, commands warn, and an update refuses until they are settled."""
 
 import json
 from dataclasses import replace
@@ -33,7 +33,7 @@ def api_key(monkeypatch):
 
 @pytest.fixture
 def private(tmp_path) -> Path:
-    """A serving cluster whose API access is left at its default, private."""
+    """A serving cluster with the default API access, private."""
     lines = (ROOT / "stacks" / "chat-eks.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
     path = tmp_path / "private.yaml"
     path.write_text("".join(line for line in lines if "api_access" not in line), encoding="utf-8")
@@ -52,7 +52,7 @@ def test_a_plan_with_the_default_api_access_has_no_errors(private):
     assert "api_access" in preview.before_you_build[0].fix
 
 
-def test_choose_records_what_is_open(private):
+def test_choose_records_with_open_items(private):
     record(private)
     decision = read_decision(decision_path(private))
     assert decision
@@ -209,7 +209,7 @@ def test_every_form_of_a_plan_has_the_section(private, tmp_path, monkeypatch, ca
 
 
 @pytest.mark.parametrize("stack", ["chat-eks", "chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora"])
-def test_the_examples_have_nothing_open_that_stops_an_update(stack):
+def test_the_examples_have_no_open_item_that_stops_an_update(stack):
     assert decide(Settings(ROOT / "stacks" / f"{stack}.yaml", TODAY, simulated=True)).plan.name == stack
 
 

@@ -1,4 +1,4 @@
-"""Fits that this release can build rank first; the others say why they cannot be built."""
+"""Fits that this release can build rank first; the others have a reason."""
 
 from dataclasses import replace
 from datetime import date
@@ -62,7 +62,7 @@ def test_a_row_that_cannot_be_built_has_a_reason(tmp_path, monkeypatch, capsys):
         pipeline.choose(rank)
 
 
-def test_frontier_points_that_cannot_be_built_say_why_in_json_table_and_card():
+def test_frontier_points_that_cannot_be_built_have_a_reason_in_json_table_and_card():
     spec = read(TWO_CLOUDS)
     plan = size(spec, today=TODAY)
     preview = Pipeline.of_spec(spec, TODAY, plan=plan).preview()
@@ -79,7 +79,7 @@ def test_frontier_points_that_cannot_be_built_say_why_in_json_table_and_card():
     assert ("Build", "not buildable in this release: no path") in chosen["lines"]
 
 
-def test_one_fit_is_compiled_where_the_first_can_be_built(monkeypatch):
+def test_only_the_first_fit_is_compiled_if_it_can_be_built(monkeypatch):
     compiled = []
     monkeypatch.setattr(buildability, "compile_plan", lambda *_, **__: compiled.append(1))
     size(read(TWO_CLOUDS), today=TODAY)

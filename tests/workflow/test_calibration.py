@@ -78,7 +78,7 @@ def test_a_named_file_gives_the_same_plan(box, slower):
     assert seconds(box) == beside
 
 
-def test_another_calibration_keeps_the_machines_and_says_so(box, slower):
+def test_another_calibration_keeps_the_machines_with_a_warning(box, slower):
     decision_path(box).write_text(Pipeline(box, TODAY).choose(1).decision.to_json())
     assert not Pipeline(box, TODAY).decide().edits
     box.with_name("box.calibration.json").write_text(slower.replace('"factor": 0.5', '"factor": 0.9'))
@@ -87,7 +87,7 @@ def test_another_calibration_keeps_the_machines_and_says_so(box, slower):
 
 
 @pytest.mark.parametrize(("text", "said"), [("{}", "not a calibration"), ('{"base": "2020", "factors": {}}', "coefficients 2020")])
-def test_a_file_that_is_none_is_an_error_of_the_spec(box, text, said):
+def test_a_file_without_calibration_is_an_error_of_the_spec(box, text, said):
     box.with_name("box.calibration.json").write_text(text)
     reading = examine_file(box)
     assert reading.spec is None

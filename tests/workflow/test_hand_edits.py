@@ -165,7 +165,7 @@ def test_an_edited_file_is_not_reported_as_an_edited_spec(box):
     ("text", "said"),
     [("NaN", "is not a decision"), ("Infinity", "is not a decision"), ("1e999", "is not a decision"), ("-1.5", "negative")],
 )
-def test_a_number_that_is_none_is_refused(box, text, said):
+def test_an_invalid_price_is_refused(box, text, said):
     path = decision_path(box)
     price = json.loads(path.read_text())["plan"]["fits"][0]["candidate"]["price_usd_per_hour"]
     path.write_text(path.read_text().replace(f'"price_usd_per_hour": {price}', f'"price_usd_per_hour": {text}'))
@@ -182,7 +182,7 @@ def test_choosing_again_settles_it(box):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tests" / "states").glob("*/stacks/*.decision.json")), ids=lambda path: path.stem)
 def test_decisions_of_earlier_releases_are_neither_edited_nor_stale(path):
-    """An upgrade alone sizes nothing again: digests of the file and of the spec are those that the release recorded."""
+    """An upgrade alone does not size again: digests of the file and of the spec are those of the release."""
     decision = read_decision(path)
     assert decision
     assert not decision.by_hand

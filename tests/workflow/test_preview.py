@@ -1,4 +1,4 @@
-"""`rackwright.preview`: what an update builds, as the command line checks it."""
+"""`rackwright.preview`: the stack of an update, with the checks of the command line."""
 
 from datetime import date
 from pathlib import Path
@@ -14,14 +14,14 @@ TODAY = date(2026, 11, 21)
 
 @pytest.fixture
 def private(tmp_path) -> Path:
-    """A training cluster whose API access is left at its default, private."""
+    """A training cluster with the default API access, private."""
     lines = (ROOT / "stacks" / "llama-70b-sft.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
     path = tmp_path / "dev.yaml"
     path.write_text("".join(line for line in lines if "api_access" not in line), encoding="utf-8")
     return path
 
 
-def test_what_only_building_needs_is_no_error(private):
+def test_open_items_before_building_are_no_errors(private):
     """The test that `rackwright new` writes asserts on `errors`."""
     found = preview(private, today=TODAY)
     assert (found.errors, found.before_you_build[0].code) == ((), "R-03")
@@ -31,7 +31,7 @@ def test_what_only_building_needs_is_no_error(private):
     assert found.plan == size(load(private), today=TODAY)
 
 
-def test_the_recorded_decision_is_what_is_built(private):
+def test_the_recorded_decision_is_built(private):
     decision = Pipeline(private, TODAY).choose(2).decision
     decision_path(private).write_text(decision.to_json(), encoding="utf-8")
     found = preview(private, today=TODAY)

@@ -1,4 +1,5 @@
-"""Mistakes of a spec that show with one kind of stack: refused by `validate` where every candidate has them, else with the candidate."""
+"""Mistakes that depend on the kind of stack: `validate` reports them where every candidate has them, otherwise they belong to the
+candidate."""
 
 from datetime import date
 from pathlib import Path

@@ -16,7 +16,7 @@ TODAY = date(2026, 11, 21)
 
 @pytest.fixture
 def cluster(tmp_path) -> Path:
-    """The 70B example, recorded with Kubernetes 1.34 and its own Kueue."""
+    """The 70B example, recorded with Kubernetes 1.34 and an old version of Kueue."""
     path = tmp_path / "cluster.yaml"
     path.write_text((ROOT / "stacks" / "llama-70b-sft.yaml").read_text())
     decision = Pipeline(path, TODAY).choose(1).decision
@@ -57,7 +57,7 @@ def test_choosing_again_keeps_recorded_versions_and_an_upgrade_does_not(cluster)
     assert (dict(kept.decision.pins.charts)["kueue"], dict(renewed.decision.pins.charts)["kueue"]) == ("0.18.0", "0.19.2")
 
 
-def test_versions_written_by_hand_are_not_kept(cluster):
+def test_versions_written_by_hand_are_not_used(cluster):
     content = json.loads(decision_path(cluster).read_text())
     content["pins"]["kubernetes"] = "1.30"
     decision_path(cluster).write_text(json.dumps(content))

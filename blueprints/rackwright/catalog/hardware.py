@@ -109,7 +109,7 @@ class AcceleratorGeneration:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One node shape, whoever sells it: the view sizing and compile use.
+    """One node shape of any cloud or vendor, as sizing and compile use it.
 
     kind: gpu, tpu, neuron, cpu or other. accelerator_count: devices the node sees; accelerator_fraction: part of a whole device each of
     them is (vGPU); accelerator_memory_bytes: of one such device. network_bytes_per_s: all interfaces together, one direction, fabric
@@ -237,7 +237,7 @@ class FabricLayout:
 class TpuSlice:
     """One TPU topology. `generation` is also the accelerator's name and the price row's sku (per chip); `gke_machine_type` is one host.
 
-    tpu_api_type: accelerator type of the TPU API, None where the shape is asked for by version and topology, or GKE only;
+    tpu_api_type: accelerator type of the TPU API, None if the shape is requested by version and topology, or GKE only;
     workload_policy: GKE gets the topology of several hosts as a resource policy with a workload policy instead of `tpu_topology`;
     listed: False for shapes that follow the vendor's rule of multiples but appear in no list.
     """

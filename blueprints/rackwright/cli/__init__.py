@@ -8,4 +8,5 @@ if TYPE_CHECKING:
     from rackwright.cli.main import app, run
 
 __all__ = ["app", "run"]
-__getattr__ = on_first_use(__name__, {"app": "rackwright.cli.main", "run": "rackwright.cli.main"})
+if not TYPE_CHECKING:  # with it, type checkers accept misspelt names
+    __getattr__ = on_first_use(__name__, {"app": "rackwright.cli.main", "run": "rackwright.cli.main"})

@@ -17,4 +17,5 @@ if TYPE_CHECKING:
     from rackwright.compile.compile import compile_plan
 
 __all__ = ["compile_plan"]
-__getattr__ = on_first_use(__name__, {"compile_plan": "rackwright.compile.compile"})
+if not TYPE_CHECKING:  # with it, type checkers accept misspelt names
+    __getattr__ = on_first_use(__name__, {"compile_plan": "rackwright.compile.compile"})

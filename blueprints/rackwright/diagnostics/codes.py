@@ -84,6 +84,7 @@ CODES = {
     "K-09": "quotas cannot be read from the account, or written to the file",
     "K-10": "the resources of the account cannot be listed",
     "P-part": "arguments of a component that are not parts of a StackPlan of this release",
+    "P-sdk-name": "a name of a generated SDK that is invalid in its language",
     "R-form": "a report file whose name does not match its format",
     "S-model": "a model in the spec that is unknown or incomplete",
     "S-price-file": "a price file that cannot be read",

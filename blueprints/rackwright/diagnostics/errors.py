@@ -19,8 +19,8 @@ class UserError(RackwrightError):
     """The input is wrong. problems: all of them, in file order."""
 
     def __init__(self, problems: Iterable[Problem], source: str = ""):
-        self.problems = tuple(problems)
-        self.source = source
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        self.source: str = source
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
@@ -28,7 +28,8 @@ class CatalogError(RackwrightError):
     """A data file of the package is wrong."""
 
     def __init__(self, message: str, file: str = "", line: int | None = None):
-        self.file, self.line = file, line
+        self.file: str = file
+        self.line: int | None = line
         place = f"{file}:{line}: " if line else f"{file}: " if file else ""
         super().__init__(place + message)
 

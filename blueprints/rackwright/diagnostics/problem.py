@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from rackwright.diagnostics.secrets import without_tokens
 
@@ -80,7 +81,7 @@ class Problem:
         """Reason and fix in one sentence."""
         return without_tokens("; ".join(filter(None, (self.reason, self.fix))))
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, Any]:
         """Plain data, as `--json` prints it; known tokens are hidden. `stack_path` is present where it differs from `path`."""
         found = {
             "code": self.code,

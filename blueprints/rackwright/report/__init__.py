@@ -8,4 +8,5 @@ if TYPE_CHECKING:
     from rackwright.report.document.write import render_report, write_report
 
 __all__ = ["render_report", "write_report"]
-__getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright.report.document.write"))
+if not TYPE_CHECKING:  # with it, type checkers accept misspelt names
+    __getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright.report.document.write"))

@@ -50,7 +50,7 @@ def preview_json(preview: StackPreview) -> dict[str, Any]:
 
 
 def bill_json(costs: Bill) -> dict[str, Any]:
-    """A bill as plain data: amounts in US dollars, None where no price is published or only use will tell."""
+    """A bill as plain data: amounts in US dollars, None where no price is published or the amount depends on use."""
     lines = [
         {
             "what": line.what,

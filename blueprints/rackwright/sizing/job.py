@@ -1,4 +1,4 @@
-"""Training and serving jobs in numbers. Knows neither catalog nor spec."""
+"""Training and serving jobs in numbers. Does not depend on the catalog or the spec."""
 
 from dataclasses import dataclass, field, replace
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, WithJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
@@ -16,7 +16,7 @@ LARGEST_INT = 10**15
 class Part(BaseModel):
     """Base of every spec model: unknown keys are errors, and instances are immutable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, validate_default=False)
 
 
 def wrong(code: str, reason: str, fix: str = "") -> PydanticCustomError:

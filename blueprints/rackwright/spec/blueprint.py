@@ -163,11 +163,11 @@ class Blueprint(Part):
     kind: Literal["auto", "box", "training-cluster", "inference-fleet", "tpu-pod"] = "auto"
     """One node (box), many nodes on one fabric (training-cluster), autoscaled replicas (inference-fleet) or TPU slices (tpu-pod)."""
     cluster: ClusterChoice = "new"
-    """A new cluster, an existing EKS cluster, or a cluster that another stack exports."""
+    """A new cluster, an existing EKS cluster, or a cluster that another stack exports; AWS only (N-07)."""
     pools: Pools = "auto"
-    """Node pools in addition to the one that sizing chose."""
+    """Node pools in addition to the one that sizing chose; AWS only (N-20)."""
     nodes: Nodes = Nodes()
-    """Settings of the cluster's accelerator nodes."""
+    """Settings of the cluster's accelerator nodes; AWS only (N-14)."""
     api_access: ApiAccess = "private"
     """Networks that can reach the cluster's API endpoint."""
     admins: tuple[Principal, ...] = ()
@@ -183,12 +183,13 @@ class Blueprint(Part):
         Annotated[Literal["nobody", "anywhere"], Tag(PLAIN)] | Annotated[tuple[Text, ...], Tag("<list>")],
         Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),
     ] = "nobody"
-    """Networks that may open SSH to a box (it has no public address): peered networks or a VPN. Session Manager needs no entry."""
+    """Networks that may open SSH to a box, which has no public address: peered networks or a VPN. Session Manager needs no entry. Boxes on
+    AWS only (N-17)."""
     storage: Storage = "auto"
-    """Shared file system of the nodes."""
+    """Shared file system of the nodes. Options of `lustre`: AWS only (N-21)."""
     safety: Safety = Safety()
-    """Protections of data and cost."""
+    """Protections of data and cost; AWS only (N-15)."""
     notify: tuple[Annotated[str, Field(pattern=r"^\S+@\S+\.\S+$", description="an e-mail address")], ...] = ()
-    """Email addresses that receive alerts about the budget, idle machines and the end of `ttl`."""
+    """Email addresses that receive alerts about the budget, idle machines and the end of `ttl`; AWS only (N-16)."""
     ttl: Duration | None = None
     """Lifetime of the stack, counted from `rackwright choose`."""

@@ -47,7 +47,7 @@ class CapacityBlock(Part):
 
 
 class Reservation(Part):
-    """Existing capacity reservation: one by `id`, or a resource group of reservations on AWS."""
+    """Existing capacity reservation: one by `id`, or a resource group of reservations; AWS only (N-05)."""
 
     id: Id | None = None
     """Name or ID of the reservation."""
@@ -102,7 +102,7 @@ class Capacity(Part):
     ordered: tuple[CapacityEntry, ...] = ()
     """Alternatives for sizing, most preferred first; the first one that fits is used."""
     fallback: tuple[CapacityEntry, ...] = ()
-    """One pool per entry: the first starts with machines; the next ones start theirs where it has no capacity. AWS only."""
+    """One pool per entry: the first starts with machines; the next ones start theirs where it has no capacity. AWS only (N-04)."""
 
 
 class ExistingSubnet(Part):
@@ -137,9 +137,9 @@ class Network(Part):
     """Network of the stack; a new one is created unless `existing` is set."""
 
     existing: ExistingNetwork | None = None
-    """Existing network to use."""
+    """Existing network to use; AWS only (N-06)."""
     cidr: Text | None = None
-    """Address range of the new network, such as 10.20.0.0/16; AWS only."""
+    """Address range of the new network, such as 10.20.0.0/16; AWS only (N-19)."""
 
 
 class Roles(Part):
@@ -172,19 +172,20 @@ class Place(Part):
     """One cloud account, project or cluster in which sizing searches for machines."""
 
     cloud: CloudName
-    """Cloud; `kubernetes` is an existing cluster described by `inventory`."""
+    """Cloud. This release does not support `kubernetes`, an existing cluster described by `inventory` (N-08)."""
     account: Annotated[str, Field(pattern=r"^[0-9]{12}$", description="12 digits, in quotes")] | None = None
     """AWS account ID; the provider rejects credentials of any other account."""
     project: Project | None = None
     """Google Cloud project ID."""
     role: Arn | None = None
-    """ARN of the AWS role that the provider assumes to build the stack."""
+    """ARN of the role that the provider assumes to build the stack; AWS only (N-18)."""
     permissions_boundary: Arn | None = None
-    """ARN of the IAM policy set as permissions boundary on every new role; without it, the deployer can become administrator."""
+    """ARN of the IAM policy set as permissions boundary on every new role; without it, the deployer can become administrator. AWS only
+    (N-18)."""
     roles: Roles | None = None
-    """Existing AWS IAM roles to use."""
+    """Existing IAM roles to use; AWS only (N-18)."""
     key: IdOrOutput | None = None
-    """ARN of an existing KMS key; default: a new key."""
+    """ARN of an existing KMS key; default: a new key; AWS only (N-18)."""
     regions: tuple[Id, ...] = ()
     """Allowed regions; default: every region of the catalog."""
     zones: tuple[Id, ...] = ()
@@ -195,10 +196,10 @@ class Place(Part):
     network: Network = Network()
     """Network of the stack."""
     quotas: Annotated[Annotated[Text, Tag(PLAIN)] | Annotated[Quotas, Tag(MAPPING)], plain_or_mapping] | None = None
-    """Available quota of the account: `region: {quota code: amount}`, or the path of a file written by
+    """Available quota of the account, AWS only (N-10): `region: {quota code: amount}`, or the path of a file written by
     `rackwright lookup SPEC --write-quotas FILE` or `aws service-quotas list-service-quotas`."""
     inventory: Text | None = None
-    """File that describes an existing Kubernetes cluster."""
+    """File that describes an existing Kubernetes cluster; not supported in this release (N-08)."""
     pin: Pin | None = None
     """Machines chosen by hand in place of sizing."""
 

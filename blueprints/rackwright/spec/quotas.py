@@ -57,8 +57,8 @@ class ServiceQuotas(_Row):
 
     Quotas: list[ServiceQuota]
 
-    def available(self) -> Quotas:
-        found: Quotas = {}
+    def available(self) -> dict[str, dict[str, float]]:
+        found: dict[str, dict[str, float]] = {}
         for row in self.Quotas:
             if row.region:
                 found.setdefault(row.region, {})[row.QuotaCode] = row.Value

@@ -1,6 +1,6 @@
 """`Spec`, the root model of the file, and the models of its short sections."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -29,10 +29,10 @@ class Pricing(Part):
 
     discounts: dict[SellerName, Percent] = {}
     """Discount per cloud on the list prices of machines; spot prices are not discounted."""
-    commitments: tuple[dict, ...] = ()
-    """Savings plans and committed use discounts."""
+    commitments: tuple[dict[str, Any], ...] = ()
+    """Savings plans and committed use discounts; not supported in this release (N-09)."""
     file: Text | None = None
-    """Path of a CSV file with negotiated prices, relative to the spec."""
+    """Path of a CSV file with negotiated prices, relative to the spec; not supported in this release (N-13)."""
 
 
 class Limits(Part):
@@ -88,7 +88,7 @@ class Spec(Part):
     name: Name
     """Name of the stack; part of every resource name."""
     workloads: Annotated[tuple[Workload, ...], Field(min_length=1)]
-    """Either one training workload, or one or more serving workloads."""
+    """One workload. The format permits several serving workloads; this release does not support them (N-03)."""
     goals: Goals = Goals()
     """Limits and objective of sizing."""
     infra: Infra

@@ -135,7 +135,7 @@ class _Workload(Part):
     team: Name = "default"
     """Team whose queue quota the workload uses."""
     measured: dict[str, Any] | None = None
-    """Your measured run of this workload; replaces the estimate."""
+    """Your measured run of this workload, in place of the estimate; not supported in this release (N-12)."""
 
     @property
     def secret_variables(self) -> dict[str, SecretRef]:
@@ -167,7 +167,8 @@ class Finetune(_Training):
 
     kind: Literal["finetune"]
     objective: Literal["sft", "dpo", "grpo"] = "sft"
-    """Training objective: supervised fine-tuning (sft), direct preference optimization (dpo) or reinforcement learning (grpo)."""
+    """Training objective: supervised fine-tuning (sft). This release does not support preference optimization (dpo) and
+    reinforcement learning (grpo): N-02."""
     adapter: Adapter = Adapter()
     """Adapter method."""
 
@@ -196,7 +197,7 @@ class _Inference(_Workload):
     kv_dtype: Literal["auto", "bf16", "fp8"] = "auto"
     """Number format of the KV cache."""
     engine: Literal["auto", "vllm", "sglang", "tensorrt-llm"] = "auto"
-    """Inference engine."""
+    """Inference engine; this release supports vLLM only (N-11)."""
     max_context: PositiveInt | None = None
     """Maximum tokens of input and output together; default: twice the 95th percentiles, at most the model's maximum context."""
     prefix_cache_hit_rate: Percent = 0.0
@@ -235,11 +236,11 @@ class Serve(_Inference):
     tpot: LatencyGoal | None = None
     """Limit of the time per output token after the first (TPOT)."""
     min_replicas: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 1
-    """Minimum number of replicas; 0 with `scale_to_zero`."""
+    """Minimum number of replicas; 0 requires `scale_to_zero`."""
     max_replicas: Annotated[int, Field(gt=0, le=10_000, strict=True)] | None = None
     """Maximum number of replicas; default: the number for the peak rate plus a margin."""
     scale_to_zero: Flag = False
-    """Run no replica while no requests arrive."""
+    """Run no replica while no requests arrive; this release cannot build it (V-92)."""
     revenue: TokenPrice | None = None
     """Income per output token, for the return on investment."""
     revenue_per_request: RequestPrice | None = None
@@ -267,7 +268,7 @@ class Batch(_Inference):
 
 
 class Custom(_Workload):
-    """Any other workload, described by measured memory and duration."""
+    """Any other workload, described by measured memory and duration; not supported in this release (N-01)."""
 
     kind: Literal["custom"]
     model: Model = Model()

@@ -18,7 +18,7 @@ def calibration_path(spec: Spec, source: Path) -> Path | None:
 
 
 def calibration_problems(spec: Spec, source: Path) -> Iterator[Problem]:
-    """What is wrong with the calibration of a spec."""
+    """Problems with the calibration of a spec."""
     from rackwright.sizing.calibrated import calibrated
 
     try:

@@ -7,7 +7,7 @@ from rackwright_pulumi.aws import CLOUD
 
 
 def make_provider(place: PlacePlan) -> Provider:
-    """Refuses every account but the place's. The account is checked after the role is assumed: it is the account the stack lives in."""
+    """Refuses every account but the place's. The account is checked after the role is assumed: it is the account of the stack."""
     return Provider(
         CLOUD,
         region=place.region,

@@ -29,6 +29,7 @@ from rackwright_pulumi.aws.storage.lustre import allow_clients
 from rackwright_pulumi.aws.storage.storage import AwsStorage, AwsStorageArgs
 from rackwright_pulumi.aws.tags import ChildContext, stack_tags
 from rackwright_pulumi.naming import child
+from rackwright_pulumi.refs import RefValue
 from rackwright_pulumi.unsupported import Unsupported
 from rackwright_pulumi.upstream import Upstream
 
@@ -205,9 +206,9 @@ class AwsStack:
         roles: Mapping[str, Input[str]],
         secrets: Mapping[str, Input[str]],
         karpenter: ExportedKarpenter | None = None,
-    ) -> dict[str, Input[Any]]:
+    ) -> dict[str, RefValue]:
         """Values of all Refs of a plan (rackwright.stackplan), and of `secret.<name>`."""
-        values: dict[str, Input[Any]] = {
+        values: dict[str, RefValue] = {
             "cluster.name": cluster.cluster_name,
             "cluster.endpoint": cluster.endpoint,
             "cluster.oidc_issuer": cluster.oidc_issuer,

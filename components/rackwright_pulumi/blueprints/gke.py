@@ -17,6 +17,7 @@ from rackwright_pulumi.gcp.pool import GcpPool
 from rackwright_pulumi.gcp.storage import GcpStorage
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 from rackwright_pulumi.naming import child
+from rackwright_pulumi.refs import RefValue
 from rackwright_pulumi.unsupported import Unsupported
 
 
@@ -140,7 +141,7 @@ class GkeParts:
             self.child_opts,
         )
 
-    def build_layer(self, refs: Mapping[str, Input[Any]]) -> KubernetesLayer:
+    def build_layer(self, refs: Mapping[str, RefValue]) -> KubernetesLayer:
         """Kubernetes objects, which depend on the system nodes."""
         system = [self.pools[plan.name].node_pool for plan in self.plan.pools if plan.role == "system"]
         provider = Provider(
@@ -162,7 +163,7 @@ class GkeParts:
             ResourceOptions(parent=self.parent, provider=provider, depends_on=system),
         )
 
-    def _refs(self, grants: GcpWorkloadIdentity) -> dict[str, Input[Any]]:
+    def _refs(self, grants: GcpWorkloadIdentity) -> dict[str, RefValue]:
         """Values of all Refs of a plan (rackwright.stackplan)."""
         names = self.storage.bucket_names
         return {

@@ -25,7 +25,7 @@ ALIAS = "aws:kms/alias:Alias"
 
 @dataclass(frozen=True)
 class CloudResource:
-    """One resource. values: what is known of its inputs and outputs, by wire name. import_id: what `pulumi import` takes, if not `id`."""
+    """One resource. values: known inputs and outputs by wire name. import_id: the ID for `pulumi import`, if it is not `id`."""
 
     type: str
     id: str

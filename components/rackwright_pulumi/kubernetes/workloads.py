@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
-from typing import Any, NotRequired, TypedDict, cast
+from typing import NotRequired, TypedDict, cast
 
 import pulumi
-from pulumi import Input, Resource, ResourceOptions
+from pulumi import Resource, ResourceOptions
 from rackwright.stackplan import ManifestPlan, ReleasePlan
 
 from rackwright_pulumi.args import Part, part
@@ -14,7 +14,7 @@ from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.direct import direct_dependencies
 from rackwright_pulumi.kubernetes.objects import HelmRelease, KubernetesObject, draining, namespace_body, namespace_of, without_await
 from rackwright_pulumi.naming import child
-from rackwright_pulumi.refs import RefValues, resolve
+from rackwright_pulumi.refs import RefValue, RefValues, resolve
 
 
 class KubernetesLayerArgs(TypedDict):
@@ -26,7 +26,7 @@ class KubernetesLayerArgs(TypedDict):
     namespaces: Part[Sequence[tuple[str, str]]]
     releases: Part[Sequence[ReleasePlan]]
     manifests: Part[Sequence[ManifestPlan]]
-    refs: Mapping[str, Input[Any]]
+    refs: Mapping[str, RefValue]
     protect: bool
     draining: NotRequired[bool]
 

@@ -5,12 +5,14 @@ with a stack trace (pulumi 3.272, provider/experimental/component.py and provide
 """
 
 import json
+import os
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pulumi
@@ -19,10 +21,12 @@ from pulumi import InputPropertiesError, InputPropertyErrorDetails
 from pulumi.provider.experimental.analyzer import ComponentDefinition, PropertyType
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
+from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At
 
 from rackwright_pulumi.args import WrongPart
 from rackwright_pulumi.check_args import InvalidArgs
+from rackwright_pulumi.package.sdk_names import check_names, names_in, with_sdk_names
 from rackwright_pulumi.package.served import COMPONENTS, component_class
 from rackwright_pulumi.package.texts import with_descriptions
 from rackwright_pulumi.unsupported import Unsupported
@@ -38,7 +42,11 @@ PLAIN = {
 
 
 def main() -> None:
-    pulumi.provider.main(Package(), sys.argv[1:])
+    try:
+        package = Package(names_in(os.environ))
+    except UserError as error:
+        sys.exit(str(error))
+    pulumi.provider.main(package, sys.argv[1:])
 
 
 def version() -> str:
@@ -50,14 +58,19 @@ def version() -> str:
 
 
 class Package(pulumi.provider.Provider):
-    """All components. A deployment imports only the SDKs of its components; the schema imports all of them."""
+    """All components. A deployment imports only the SDKs of its components; the schema imports all of them.
 
-    def __init__(self):
-        self.version = version()
+    sdk_names: names of the generated SDKs by language. Raises UserError for an invalid one.
+    """
+
+    def __init__(self, sdk_names: Mapping[str, str] = MappingProxyType({})):
+        check_names(sdk_names)
+        self.version, self.sdk_names = version(), sdk_names
 
     @cached_property
     def schema(self) -> str | None:  # the base class reads it on initialization
-        return json.dumps(with_descriptions(json.loads(Host([component_class(name) for name in COMPONENTS]).schema or "")))
+        schema = with_descriptions(json.loads(Host([component_class(name) for name in COMPONENTS]).schema or ""))
+        return json.dumps(with_sdk_names(schema, self.sdk_names))
 
     def construct(self, name: str, resource_type: str, inputs: Any, options: pulumi.ResourceOptions | None = None) -> Any:
         return _host(resource_type.rpartition(":")[2]).construct(name, resource_type, inputs, options)

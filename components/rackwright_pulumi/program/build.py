@@ -1,5 +1,6 @@
 """Build a StackPlan: one provider, one blueprint, and the outputs of the stack."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,10 @@ from rackwright_pulumi.unsupported import Unsupported
 if TYPE_CHECKING:
     from rackwright.workflow.pipeline import Decided
 
+    from rackwright_pulumi.blueprints.box import Box
+    from rackwright_pulumi.blueprints.inference_fleet import InferenceFleet
+    from rackwright_pulumi.blueprints.tpu_pod import TpuPod
+    from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
     from rackwright_pulumi.program.settings import Settings
 
 BLUEPRINTS = {
@@ -55,14 +60,18 @@ def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
     }
 
 
-def declare_stack(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulumi.Input[str]] | None = None) -> Any:
+def declare_stack(
+    plan: StackPlan, *, teardown: bool = False, secrets: Mapping[str, pulumi.Input[str]] | None = None
+) -> "Box | InferenceFleet | TpuPod | TrainingCluster":
     """The blueprint component of a plan, and the lock that a destroy deletes first. Raises like `declare`."""
     blueprint = declare(plan, teardown=teardown, secrets=secrets)
     DeletionLock(plan.name, blueprint, locked=plan.protected and not teardown)
     return blueprint
 
 
-def declare(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulumi.Input[str]] | None = None) -> Any:
+def declare(
+    plan: StackPlan, *, teardown: bool = False, secrets: Mapping[str, pulumi.Input[str]] | None = None
+) -> "Box | InferenceFleet | TpuPod | TrainingCluster":
     """The blueprint component of a plan with one pinned provider. secrets: by their name in manifests.
 
     Raises Unsupported for a plan that this release cannot build, and pulumi.RunError for a teardown of a network that a cluster uses.

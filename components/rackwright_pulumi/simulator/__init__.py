@@ -32,19 +32,20 @@ __all__ = [
     "differences",
     "write_plugins",
 ]
-__getattr__ = on_first_use(
-    __name__,
-    {
-        "Context": "rackwright_pulumi.simulator.computed",
-        "Differences": "rackwright_pulumi.simulator.schema.difference",
-        "Engine": "rackwright_pulumi.simulator.engine",
-        "EngineFailure": "rackwright_pulumi.simulator.engine",
-        "Failure": "rackwright_pulumi.simulator.schema.check",
-        "Fault": "rackwright_pulumi.simulator.store",
-        "Record": "rackwright_pulumi.simulator.store",
-        "SimulatedCloud": "rackwright_pulumi.simulator.cloud",
-        "SimulatedProvider": "rackwright_pulumi.simulator.provider.provider",
-        "differences": "rackwright_pulumi.simulator.schema.difference",
-        "write_plugins": "rackwright_pulumi.simulator.provider.plugins",
-    },
-)
+if not TYPE_CHECKING:  # with it, type checkers accept misspelt names
+    __getattr__ = on_first_use(
+        __name__,
+        {
+            "Context": "rackwright_pulumi.simulator.computed",
+            "Differences": "rackwright_pulumi.simulator.schema.difference",
+            "Engine": "rackwright_pulumi.simulator.engine",
+            "EngineFailure": "rackwright_pulumi.simulator.engine",
+            "Failure": "rackwright_pulumi.simulator.schema.check",
+            "Fault": "rackwright_pulumi.simulator.store",
+            "Record": "rackwright_pulumi.simulator.store",
+            "SimulatedCloud": "rackwright_pulumi.simulator.cloud",
+            "SimulatedProvider": "rackwright_pulumi.simulator.provider.provider",
+            "differences": "rackwright_pulumi.simulator.schema.difference",
+            "write_plugins": "rackwright_pulumi.simulator.provider.plugins",
+        },
+    )

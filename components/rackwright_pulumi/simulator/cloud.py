@@ -48,22 +48,22 @@ class SimulatedCloud:
     """
 
     def __init__(self, path: Path | str):
-        self.store = Store(Path(path))
+        self.store: Store = Store(Path(path))
 
     @property
     def path(self) -> Path:
         """The SQLite file."""
         return self.store.path
 
-    capacity = Setting[Mapping[str, Mapping[str, int]]](dict)
+    capacity: Setting[Mapping[str, Mapping[str, int]]] = Setting(dict)
     """Available machines as {machine type: {zone: count}}; types and zones not listed are unlimited. Zones are names or IDs."""
-    quota = Setting[Mapping[str, int]](dict)
+    quota: Setting[Mapping[str, int]] = Setting(dict)
     """{AWS quota code or Google metric: vCPU, GPUs or chips per region}; quotas not listed are unlimited."""
-    reservations = Setting[Mapping[str, Mapping[str, Any]]](dict)
+    reservations: Setting[Mapping[str, Mapping[str, Any]]] = Setting(dict)
     """{reservation id: {type, zone, count, start, end, block, placement_group}}; fields not set are not checked."""
-    now = Setting[str](str)
+    now: Setting[str] = Setting(str)
     """Current time (ISO 8601) for the start and end of reservations; empty disables the check."""
-    latency_s = Setting[float](float)
+    latency_s: Setting[float] = Setting(float)
     """Duration of every create, read, update and delete."""
 
     @property
@@ -77,7 +77,7 @@ class SimulatedCloud:
             raise ValueError(f"runner {value!r} is not supported; use 'inside' or 'outside'")
         self.store.set_setting("runner", value)
 
-    permissive = Setting[bool](bool)
+    permissive: Setting[bool] = Setting(bool)
     """Whether unsupported resource types are accepted without checks instead of rejected."""
 
     def identity(self, account: str = Context.account, project: str = Context.project) -> None:

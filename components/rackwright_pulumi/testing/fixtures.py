@@ -19,7 +19,7 @@ def graph_of() -> Callable[..., Graph]:
     """`graph_of(plan)` returns the resource graph of a compiled plan. Keyword arguments are those of `record`."""
 
     def graph(plan: StackPlan, **options: Any) -> Graph:
-        return record(lambda: declare(plan) and None, stack=plan.name, **options)
+        return record(lambda: declare(plan), stack=plan.name, **options)
 
     return graph
 

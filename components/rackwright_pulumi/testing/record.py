@@ -6,6 +6,7 @@ import gc
 import threading
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 from pulumi.runtime import config as runtime_config
 from pulumi.runtime import mocks, settings
@@ -17,7 +18,8 @@ from rackwright_pulumi.resource_graph import STACK_TYPE, Graph
 from rackwright_pulumi.simulator.computed import Context
 from rackwright_pulumi.testing.monitor import GraphMonitor, Invokes, StackOutputs
 
-Program = Callable[[], Awaitable[None] | None]
+Program = Callable[[], object]
+"""Declares resources. An awaitable that it returns is awaited, any other value is ignored."""
 STOCK_WAIT, STOCK_STACK_TRACE = runtime_stack.wait_for_rpcs, runtime_resource._get_stack_trace
 """Pulumi's functions, saved once so that concurrent runs restore them and not each other's replacement."""
 
@@ -36,6 +38,7 @@ def record(
 ) -> Graph:
     """The resource graph of a program, with the outputs of a simulated cloud.
 
+    program: declares the resources; an awaitable that it returns is awaited, other values are ignored.
     config: `project:key` to text; secrets: the secret keys of config.
     preview: computed outputs are unknown, as in a first preview.
     stack_outputs: outputs of other stacks by the name in the StackReference; `Secret(value)` for a secret output.
@@ -99,7 +102,7 @@ async def _in_stack(program: Program) -> None:
     # Pulumi prints the source line of a resource; a graph has none, and collecting them takes a sixth of a recording.
     setattr(runtime_resource, "_get_stack_trace", source_pb2.StackTrace)  # noqa: B010
     try:
-        await runtime_stack.run_in_stack(program)
+        await runtime_stack.run_in_stack(cast(Callable[[], Awaitable[None] | None], program))
     finally:
         runtime_stack.wait_for_rpcs = STOCK_WAIT
         runtime_resource._get_stack_trace = STOCK_STACK_TRACE

@@ -1,4 +1,4 @@
-"""The AWS parts every stack stands on, each recorded alone with arguments a test may change."""
+"""The AWS parts of every stack, each recorded alone with arguments that a test can change."""
 
 import json
 from dataclasses import replace

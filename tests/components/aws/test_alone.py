@@ -1,4 +1,4 @@
-"""Each component as a platform team uses it in a program of its own: whole, and under twenty lines."""
+"""Each component alone in a program of a platform team, in under twenty lines."""
 
 import inspect
 from dataclasses import replace
@@ -98,7 +98,7 @@ def graph_of(program, preview=False):
     return record(program, preview=preview, stack_outputs=outputs, invokes={"aws:eks/getCluster:getCluster": SHARED})
 
 
-def test_a_component_works_on_its_own(program):
+def test_a_component_works_alone(program):
     graph = graph_of(program)
     assert not misfits(graph)
     assert not untagged(graph, "platform")
@@ -106,7 +106,7 @@ def test_a_component_works_on_its_own(program):
     assert all(value is not None for value in graph.outputs.values())
 
 
-def test_a_component_alone_previews(program):
+def test_a_component_alone_can_be_previewed(program):
     assert graph_of(program, preview=True).nodes.keys() == graph_of(program).nodes.keys()
 
 
@@ -128,7 +128,7 @@ def test_a_public_endpoint_for_all_addresses_requires_public_api():
     assert access(public_api=True) == (True, ["0.0.0.0/0"])
 
 
-def test_audit_logs_are_on_and_have_a_switch():
+def test_audit_logs_are_on_by_default_and_can_be_switched_off():
     args = {"region": "us-east-1", "subnet_ids": ["a", "b"], "kms_key_arn": KEY_ARN, "tags": TAGS, "teardown": False}
     for on, logs in ((True, ["api", "audit", "authenticator", "controllerManager", "scheduler"]), (False, [])):
         want = replace(ClusterPlan("shared", "1.35"), audit_logs=on)

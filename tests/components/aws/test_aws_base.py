@@ -1,4 +1,4 @@
-"""What every AWS part keeps; key and identities: least privilege (recipes sections 3.1, 8.1, 12)."""
+"""Tags and names of every AWS part; least privilege of key and identities (recipes sections 3.1, 8.1, 12)."""
 
 import json
 
@@ -21,12 +21,12 @@ def graph(request):
     return ALL[request.param]()
 
 
-def test_every_input_is_one_the_sdk_knows(graph):
+def test_the_sdk_declares_every_input(graph):
     assert not misfits(graph)
     assert not graph.unregistered()
 
 
-def test_whatever_takes_tags_has_the_owner_and_a_name(graph):
+def test_every_taggable_resource_has_an_owner_and_a_name(graph):
     assert not untagged(graph, "test")
 
 
@@ -36,13 +36,13 @@ class TestKey:
         assert (inputs["enableKeyRotation"], inputs["rotationPeriodInDays"], inputs["deletionWindowInDays"]) == (True, 90, 30)
         assert key().one("aws:kms/alias:Alias").inputs["name"] == "alias/demo-key"
 
-    def test_administration_and_use_are_apart(self):
+    def test_administration_and_use_of_the_key_are_separate_statements(self):
         administer, use, *_ = policy(key(), "aws:kms/key:Key")
         assert not [a for a in administer["Action"] if a.startswith(("kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey"))]
         assert not [a for a in use["Action"] if a.startswith(("kms:Put", "kms:Schedule", "kms:Delete"))]
 
-    def test_grants_are_for_services_alone_unless_eks_needs_the_key(self):
-        """EKS does not support the condition: with it CreateCluster is refused (recipes 3.1.1; EKS user guide, secrets encryption)."""
+    def test_grants_are_for_services_only_unless_eks_uses_the_key(self):
+        """EKS does not support the condition and refuses CreateCluster with it (recipes 3.1.1; EKS user guide, secrets encryption)."""
         for serves, sid, condition in (
             (("disks",), "GrantToServices", {"Bool": {"kms:GrantIsForAWSResource": "true"}}),
             (("cluster",), "GrantByIamPolicy", None),
@@ -51,8 +51,8 @@ class TestKey:
             found = [(s["Sid"], s.get("Condition")) for s in granting if {"kms:CreateGrant", "kms:Create*", "kms:*"} & {*s["Action"]}]
             assert found == [(sid, condition)]
 
-    def test_auto_scaling_and_spot_may_use_it_for_disks_and_hand_it_on(self):
-        """Without this the machines of a node group die with Client.InternalError (recipes 3.1.1)."""
+    def test_auto_scaling_and_spot_can_use_the_key_for_disks_and_create_grants(self):
+        """Without the grant, machines of a node group terminate with Client.InternalError (recipes 3.1.1)."""
         named = {s["Sid"]: s for s in policy(key(), "aws:kms/key:Key")}
         roles = named["Launchers"]["Condition"]["ArnLike"]["aws:PrincipalArn"]
         assert [role.rpartition("/")[2] for role in roles] == ["AWSServiceRoleForAutoScaling", "AWSServiceRoleForEC2Spot"]
@@ -60,13 +60,13 @@ class TestKey:
         assert named["LaunchersGrants"]["Condition"]["Bool"] == {"kms:GrantIsForAWSResource": "true"}
         assert all("Condition" in s for s in named.values() if s["Principal"] == {"AWS": "*"})
 
-    def test_logs_of_this_account_alone_are_encrypted_with_it(self):
+    def test_only_logs_of_this_account_are_encrypted_with_the_key(self):
         (logs,) = [s for s in policy(key(), "aws:kms/key:Key") if s["Sid"] == "Logs"]
         assert logs["Principal"] == {"Service": "logs.us-east-1.amazonaws.com"}
         group = "arn:aws:logs:us-east-1:123456789012:log-group:*"
         assert logs["Condition"] == {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": group}}
 
-    def test_it_serves_only_what_the_plan_names(self):
+    def test_the_key_serves_only_the_uses_of_the_plan(self):
         sids = {s["Sid"] for s in policy(key(KeyPlan(serves=("buckets",))), "aws:kms/key:Key")}
         assert sids == {"Administer", "UseByIamPolicy", "GrantToServices"}
 
@@ -76,7 +76,7 @@ class TestKey:
 
 
 class TestIdentity:
-    def test_reading_and_writing_stay_below_their_prefixes_and_nothing_is_deleted(self):
+    def test_reads_and_writes_are_limited_to_prefixes_and_deletes_are_not_allowed(self):
         statements = policy(identity(**POD), "aws:iam/rolePolicy:RolePolicy")
         objects = {s["Resource"]: s["Action"] for s in statements if "s3:GetObject" in s["Action"]}
         assert objects == {
@@ -92,7 +92,7 @@ class TestIdentity:
         assert use["Resource"] == KEY_ARN
         assert use["Condition"] == {"StringEquals": {"kms:ViaService": "s3.us-east-1.amazonaws.com"}}
 
-    def test_only_pods_of_this_cluster_may_take_the_role(self):
+    def test_only_pods_of_this_cluster_can_assume_the_role(self):
         graph = identity(**POD)
         (trust,) = policy(graph, "aws:iam/role:Role", "assumeRolePolicy")
         assert trust["Principal"] == {"Service": "pods.eks.amazonaws.com"}
@@ -104,7 +104,7 @@ class TestIdentity:
         pods = graph.one("aws:eks/podIdentityAssociation:PodIdentityAssociation").inputs
         assert (pods["namespace"], pods["serviceAccount"]) == ("team-nlp", "trainer")
 
-    def test_a_machine_is_reached_by_session_manager_and_waits_for_its_rights(self):
+    def test_a_machine_has_session_manager_and_waits_for_its_permissions(self):
         graph = identity()
         attached = graph.one("aws:iam/rolePolicyAttachment:RolePolicyAttachment")
         assert attached.inputs["policyArn"] == "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"

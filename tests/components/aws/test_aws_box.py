@@ -1,4 +1,4 @@
-"""A box is one private, encrypted machine that stops when idle and whose data outlives it (recipes 4.1)."""
+"""A box is one private, encrypted machine that stops when idle; its data outlives it (recipes 4.1)."""
 
 import base64
 from dataclasses import replace
@@ -42,7 +42,7 @@ def machine(want=WANT, **more) -> dict:
     return graph_of(want, **more).one(INSTANCE).inputs
 
 
-def test_the_image_is_the_one_of_exactly_that_name_and_a_new_one_replaces_nothing():
+def test_the_image_is_looked_up_by_exact_name_and_a_new_one_replaces_no_machine():
     graph = graph_of()
     ((token, args),) = graph.invokes
     assert token == "aws:ec2/getAmi:getAmi"
@@ -51,7 +51,7 @@ def test_the_image_is_the_one_of_exactly_that_name_and_a_new_one_replaces_nothin
     assert "ami" in graph.one(INSTANCE).options["ignoreChanges"]
 
 
-def test_an_image_that_is_given_is_not_looked_up():
+def test_an_image_id_is_not_looked_up():
     graph = graph_of(image_id="ami-mine")
     assert not graph.invokes
     assert graph.one(INSTANCE).inputs["ami"] == "ami-mine"
@@ -111,13 +111,13 @@ def test_a_capacity_block_is_named_as_market_and_target():
     assert inputs["capacityReservationSpecification"] == {"capacityReservationTarget": {"capacityReservationId": "cr-1"}}
 
 
-def test_one_box_needs_neither_fabric_nor_placement_group():
+def test_a_box_has_neither_fabric_nor_placement_group():
     inputs = machine()
     assert "networkInterfaces" not in inputs
     assert "placementGroup" not in inputs
 
 
-def test_it_is_terminated_only_by_a_teardown():
+def test_termination_protection_is_removed_only_by_a_teardown():
     assert (machine()["disableApiTermination"], machine()["forceDestroy"]) == (True, False)
     lifted = graph_of(teardown=True)
     inputs = lifted.one(INSTANCE).inputs
@@ -125,12 +125,12 @@ def test_it_is_terminated_only_by_a_teardown():
     assert not [n for n in lifted.nodes.values() if n.protect]
 
 
-def test_first_boot_is_the_plans_script():
+def test_user_data_is_the_script_of_the_plan():
     assert base64.b64decode(machine()["userDataBase64"]).decode() == WANT.setup_script
 
 
 def test_an_edited_script_replaces_no_running_machine():
-    """Found on the engine: the replacement stopped the machine and took its disk before termination protection refused it."""
+    """Seen with the engine: the replacement stopped the machine and detached its disk before termination protection refused it."""
     node = graph_of().one(INSTANCE)
     assert "userDataBase64" in node.options["ignoreChanges"]
     assert not node.inputs.get("userDataReplaceOnChange")
@@ -141,13 +141,13 @@ def test_the_connect_command_opens_a_session():
     assert outputs["connectCommand"] == f"aws ssm start-session --target {outputs['instanceId']} --region us-east-1"
 
 
-def test_capacity_ec2_does_not_have_is_refused():
+def test_unknown_capacity_modes_are_refused():
     with pytest.raises(Unsupported, match=r"box.capacity.mode: flex-start is not supported"):
         graph_of(replace(WANT, capacity=CapacityPlan("flex-start")))
 
 
 @pytest.mark.parametrize("mode", ["on-demand", "spot", "reservation", "capacity-block"])
-def test_every_input_is_one_the_sdk_knows(mode):
+def test_the_sdk_declares_every_input(mode):
     graph = graph_of(replace(WANT, capacity=CapacityPlan(mode, "cr-1"), ingress=("10.1.0.0/16",)))
     assert not misfits(graph)
     assert not graph.unregistered()

@@ -1,4 +1,4 @@
-"""An EKS control plane is private, encrypted, audited, and somebody may administer it (recipes 5A, 12)."""
+"""An EKS control plane is private, encrypted, audited, and has an administrator (recipes 5A, 12)."""
 
 import json
 from dataclasses import replace
@@ -48,7 +48,7 @@ def test_the_endpoint_is_private():
     assert "publicAccessCidrs" not in access
 
 
-def test_it_is_public_for_named_addresses_only():
+def test_the_public_endpoint_accepts_only_the_listed_addresses():
     access = cluster(replace(WANT, api_cidrs=("203.0.113.0/24",))).one(CLUSTER).inputs["vpcConfig"]
     assert (access["endpointPrivateAccess"], access["endpointPublicAccess"]) == (True, True)
     assert access["publicAccessCidrs"] == ["203.0.113.0/24"]
@@ -64,7 +64,7 @@ def test_secrets_and_logs_are_encrypted_and_audit_is_on():
     assert logs.urn in graph.one(CLUSTER).depends_on
 
 
-def test_add_ons_are_ours_and_support_is_not_extended_silently():
+def test_default_add_ons_and_extended_support_are_disabled():
     inputs = cluster().one(CLUSTER).inputs
     assert inputs["bootstrapSelfManagedAddons"] is False
     assert inputs["upgradePolicy"] == {"supportType": "STANDARD"}
@@ -136,7 +136,7 @@ def test_f3_an_access_entry_is_deleted_before_its_replacement():
     assert cluster().one("aws:eks/accessEntry:AccessEntry").options["deleteBeforeReplace"] is True
 
 
-def test_roles_hold_what_they_need_and_the_network_policy_is_not_the_nodes():
+def test_roles_have_only_required_policies_and_nodes_lack_the_network_policy():
     graph = cluster()
     attached = {n.inputs["policyArn"].rpartition("/")[2] for n in graph.by_type("aws:iam/rolePolicyAttachment:RolePolicyAttachment")}
     assert attached == {"AmazonEKSClusterPolicy", "AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly"}
@@ -150,7 +150,7 @@ def test_the_cluster_is_protected_twice_until_a_teardown():
     assert lifted.inputs["deletionProtection"] is False
 
 
-def test_the_kubeconfig_asks_for_a_token_at_each_call():
+def test_the_kubeconfig_gets_a_token_for_each_call():
     made = {}
 
     def program():
@@ -169,7 +169,7 @@ def test_the_kubeconfig_asks_for_a_token_at_each_call():
     assert config["clusters"][0]["cluster"]["certificate-authority-data"]
 
 
-def test_pinned_add_ons_carry_their_values_and_their_own_roles():
+def test_pinned_add_ons_have_their_values_and_a_role_each():
     graph = addons(AddonPlan("pod-network", "v1.21.1-eksbuild.3", values=(("env", {"ENABLE_PREFIX_DELEGATION": "true"}),)))
     inputs = graph.one("aws:eks/addon:Addon").inputs
     assert (inputs["addonName"], inputs["addonVersion"]) == ("vpc-cni", "v1.21.1-eksbuild.3")
@@ -179,25 +179,25 @@ def test_pinned_add_ons_carry_their_values_and_their_own_roles():
     assert association["roleArn"] == graph.one("aws:iam/role:Role").state["arn"]
 
 
-def test_an_add_on_without_a_version_leaves_it_to_eks():
+def test_eks_chooses_the_version_of_an_add_on_without_one():
     assert "addonVersion" not in addons(AddonPlan("lustre", "")).one("aws:eks/addon:Addon").inputs
 
 
 @pytest.mark.parametrize("name", ["pod-network", "block-storage"])
 def test_f26_an_add_on_is_deleted_before_its_permissions(name):
-    """A pod network that has lost its rights leaves interfaces behind, and no subnet with one can be deleted."""
+    """A pod network without permissions leaves network interfaces, and a subnet with an interface cannot be deleted."""
     graph = addons(AddonPlan(name, "v1"))
     rights = {n.urn for n in graph.nodes.values() if n.type.startswith("aws:iam/rolePolicy")}
     assert rights
     assert rights <= set(graph.one("aws:eks/addon:Addon").depends_on)
 
 
-def test_the_disk_driver_reaches_only_volumes_it_made():
+def test_the_disk_driver_can_change_only_volumes_that_it_created():
     (attached,) = addons(AddonPlan("block-storage", "v1")).by_type("aws:iam/rolePolicyAttachment:RolePolicyAttachment")
     assert attached.inputs["policyArn"] == "arn:aws:iam::aws:policy/AmazonEBSCSIDriverPolicyV2"
 
 
-def test_the_disk_driver_may_use_the_key():
+def test_the_disk_driver_can_use_the_key():
     graph = addons(AddonPlan("block-storage", "v1"))
     statements = json.loads(graph.one("aws:iam/rolePolicy:RolePolicy").inputs["policy"])["Statement"]
     assert {s["Resource"] for s in statements} == {KEY_ARN}
@@ -212,7 +212,7 @@ def test_an_unknown_add_on_is_unsupported():
 @pytest.mark.parametrize(
     "make", [cluster, lambda: addons(AddonPlan("block-storage", "v1"), AddonPlan("dns", "v1"))], ids=["cluster", "addons"]
 )
-def test_every_input_is_one_the_sdk_knows(make):
+def test_the_sdk_declares_every_input(make):
     graph = make()
     assert not misfits(graph)
     assert not graph.unregistered()

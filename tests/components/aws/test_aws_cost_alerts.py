@@ -1,4 +1,4 @@
-"""A topic, and what publishes to it."""
+"""The topic of cost alerts, and the budget, alarms and reminders that publish to it."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def statements(graph, type_token, field):
     return json.loads(graph.one(type_token).inputs[field])["Statement"]
 
 
-def test_every_input_is_one_the_sdk_knows_and_everything_taggable_is_tagged():
+def test_the_sdk_declares_every_input_and_every_taggable_resource_is_tagged():
     graph = guard()
     assert not misfits(graph)
     assert not untagged(graph, "test")
@@ -61,7 +61,7 @@ def test_b1_the_budget_depends_on_the_topic_policy():
     assert graph.one("aws:sns/topicPolicy:TopicPolicy").urn in graph.one(BUDGET).depends_on
 
 
-def test_b1_without_a_budget_there_is_none():
+def test_b1_a_plan_without_a_budget_creates_none():
     graph = guard(CostAlertsPlan())
     assert not graph.by_type(BUDGET)
     assert not graph.by_type(ALARM)
@@ -92,7 +92,7 @@ def test_b3_every_pool_has_an_idle_alarm():
 
 
 def test_alarm_periods_stay_within_the_limit_of_cloudwatch():
-    """A day: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html"""
+    """An alarm evaluates a day at most: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html"""
     from rackwright.compile.cost_alerts import IDLE_MINUTES
 
     assert max(IDLE_MINUTES.values()) * 60 <= 86400

@@ -1,4 +1,4 @@
-"""AwsKarpenter and AwsAutoscaler by themselves, as a platform team uses them beside a cluster of its own."""
+"""AwsKarpenter and AwsAutoscaler alone, as a platform team uses them with its own cluster."""
 
 import inspect
 import json
@@ -90,7 +90,7 @@ def test_tags_of_an_empty_group_include_accelerators_and_efa():
 
 
 def test_nodes_have_session_manager_and_read_no_parameters():
-    """Pods on the host network have the node's role: it reads no parameter and changes no network interface."""
+    """Pods on the host network have the node's role: it cannot read parameters or change network interfaces."""
     graph = karpenter(KarpenterPlan())
     attached = [n.inputs["policyArn"].rpartition("/")[2] for n in graph.by_type("aws:iam/rolePolicyAttachment:RolePolicyAttachment")]
     assert sorted(attached) == ["AmazonEC2ContainerRegistryPullOnly", "AmazonEKSWorkerNodePolicy"]

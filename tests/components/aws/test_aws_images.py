@@ -1,4 +1,4 @@
-"""Every image family starts its nodes: disks, first boot and what the node group may say beside them (recipes V-37 to V-39, field V5)."""
+"""Disks, user data and node group arguments of every image family (recipes V-37 to V-39, field V5)."""
 
 import base64
 import email
@@ -58,21 +58,21 @@ def node_config(want: PoolPlan) -> dict:
         ("bottlerocket-neuron", "x86_64", "BOTTLEROCKET_x86_64"),
     ],
 )
-def test_the_image_is_one_that_eks_names(image, arch, expected):
+def test_the_ami_type_is_one_of_eks(image, arch, expected):
     inputs = built(pool(image, cpu_arch=arch)).one(NODE_GROUP).inputs
     assert (inputs["amiType"], inputs["releaseVersion"], inputs["version"]) == (expected, "1.35.6-20260728", "1.35")
 
 
 @pytest.mark.parametrize("family", ["al2023-nvidia", "bottlerocket-nvidia", "ubuntu"])
-def test_v5_ami_id_is_honoured(family):
-    """pulumi-eks 1526 and 1550: a GPU image was passed over for the newest of EKS's own. EKS refuses what else would name an image."""
+def test_v5_the_image_id_of_the_plan_is_used(family):
+    """pulumi-eks 1526 and 1550: the newest EKS image replaced the requested GPU image. EKS refuses other fields that name an image."""
     graph = built(pool(family, AMI))
     assert graph.one(TEMPLATE).inputs["imageId"] == AMI
     assert not {"amiType", "releaseVersion", "version"} & graph.one(NODE_GROUP).inputs.keys()
     assert not misfits(graph)
 
 
-def test_images_of_eks_leave_the_id_to_eks():
+def test_images_of_eks_set_no_image_id():
     assert "imageId" not in built(pool("bottlerocket-nvidia")).one(TEMPLATE).inputs
 
 
@@ -84,13 +84,13 @@ def test_images_of_eks_leave_the_id_to_eks():
         ("ubuntu", AMI, {"/dev/sda1": 200}),
     ],
 )
-def test_containers_write_to_the_disk_the_plan_sizes_and_every_disk_is_encrypted(image, image_id, devices):
+def test_the_container_disk_has_the_size_of_the_plan_and_every_disk_is_encrypted(image, image_id, devices):
     mapped = {m["deviceName"]: m["ebs"] for m in built(pool(image, image_id)).one(TEMPLATE).inputs["blockDeviceMappings"]}
     assert {name: disk["volumeSize"] for name, disk in mapped.items()} == devices
     assert {(disk["encrypted"], disk["kmsKeyId"]) for disk in mapped.values()} == {("true", KEY)}
 
 
-def test_bottlerocket_stripes_local_disks_and_finds_its_cluster_itself():
+def test_bottlerocket_stripes_local_disks_and_needs_no_cluster_data():
     assert settings(pool("bottlerocket-nvidia")) == {
         "bootstrap-commands": {
             "local-disks": {
@@ -157,7 +157,7 @@ def test_ubuntu_runs_canonicals_script_after_huge_pages_and_limits():
     ]
 
 
-def test_ubuntu_without_a_fabric_sets_no_pages_aside():
+def test_ubuntu_without_a_fabric_reserves_no_huge_pages():
     assert "hugepages" not in boot(pool("ubuntu", AMI, nics=(), fabric="none"))
 
 

@@ -1,4 +1,4 @@
-"""The network: private, behind one way out; its groups and endpoints (recipes section 3.1)."""
+"""The network is private with one NAT gateway; its security groups and endpoints (recipes section 3.1)."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ class TestNetwork:
         assert not inputs.get("egress")
 
     def test_the_fabric_group_allows_itself_in_both_directions(self):
-        """Field C: EFA is matched by rules that name the group, not by 0.0.0.0/0."""
+        """Field C: EFA traffic matches rules that reference the group, not 0.0.0.0/0."""
         graph = network()
         group = graph.one("aws:ec2/securityGroup:SecurityGroup", "demo-network-fabric")
         for rules in (graph.by_type(INGRESS), graph.by_type(EGRESS)):
@@ -31,11 +31,11 @@ class TestNetwork:
     def test_no_group_allows_inbound_traffic_from_outside(self):
         assert {n.inputs.get("cidrIpv4") for n in network().by_type(INGRESS)} == {None, "10.0.0.0/16"}
 
-    def test_without_a_fabric_there_is_no_such_group(self):
+    def test_a_network_without_a_fabric_has_no_fabric_group(self):
         graph = network(replace(NETWORK, fabric="none", self_reachable=False))
         assert not [n for n in graph.by_type("aws:ec2/securityGroup:SecurityGroup") if n.name.endswith("fabric")]
 
-    def test_private_subnets_go_out_through_nat_and_the_nat_through_the_gateway(self):
+    def test_private_subnets_route_to_the_nat_gateway_and_it_to_the_internet_gateway(self):
         graph = network()
         routes = {n.name: n.inputs for n in graph.by_type("aws:ec2/route:Route")}
         assert "natGatewayId" in routes["demo-network-private-out"]
@@ -45,7 +45,7 @@ class TestNetwork:
         assert network().one("aws:ec2/natGateway:NatGateway").options["deleteBeforeReplace"] is True
 
     def test_f26_users_of_a_subnet_depend_on_its_routes(self):
-        """On destroy no gateway goes before the machines that call out through it."""
+        """A destroy deletes the gateways after the machines that use them."""
         graph = network()
         for name, route in (("nodes", "private-out"), ("public", "public-out")):
             association = graph.one("aws:ec2/routeTableAssociation:RouteTableAssociation", f"demo-network-subnet-{name}")
@@ -74,11 +74,11 @@ class TestNetwork:
         assert graph.one("aws:ec2/flowLog:FlowLog").inputs["trafficType"] == "ALL"
         assert graph.one("aws:cloudwatch/logGroup:LogGroup").inputs["kmsKeyId"] == KEY_ARN
 
-    def test_only_the_vpc_is_protected_and_teardown_lifts_that(self):
+    def test_only_the_vpc_is_protected_until_a_teardown(self):
         assert [n.name for n in network().nodes.values() if n.protect] == ["demo-network-vpc"]
         assert not [n for n in network(teardown=True).nodes.values() if n.protect]
 
-    def test_a_network_that_exists_only_gains_the_fabrics_group(self):
+    def test_an_existing_network_gets_only_the_fabric_group(self):
         want = NetworkPlan("", (), self_reachable=True, existing_id="vpc-0abc", existing_subnet_ids=("subnet-0a", "subnet-0b"))
         graph = network(want)
         assert {n.type.rpartition(":")[2] for n in graph.nodes.values() if n.custom} == {
@@ -89,7 +89,7 @@ class TestNetwork:
         outputs = graph.one("rackwright:index:AwsNetwork").outputs
         assert (outputs["vpcId"], outputs["subnetIds"]) == ("vpc-0abc", ["subnet-0a", "subnet-0b"])
 
-    def test_a_network_known_only_at_deployment_wins_over_the_plans(self):
+    def test_a_network_argument_takes_precedence_over_the_plan(self):
         outputs = network(vpc_id="vpc-live", subnet_ids=["s1", "s2", "s3", "s4"]).one("rackwright:index:AwsNetwork").outputs
         assert (outputs["vpcId"], outputs["subnetIds"]) == ("vpc-live", ["s1", "s2", "s3", "s4"])
 
@@ -101,7 +101,7 @@ class TestNetwork:
         with pytest.raises(Unsupported, match=r"a pool in us-east-1f without a subnet in that zone .* instead: machines in us-east-1a"):
             record(program)
 
-    def test_existing_subnets_serve_machines_first_and_all_serve_the_control_plane(self):
+    def test_machines_use_the_first_existing_subnets_and_the_control_plane_all(self):
         chosen = {}
 
         def program():
@@ -113,8 +113,8 @@ class TestNetwork:
         record(program)
         assert chosen == {"machines": 1, "control": 2}
 
-    def test_flow_logs_may_look_for_their_group(self):
-        """VPC flow logs check that the group is there, which IAM allows on all groups or on none."""
+    def test_flow_logs_can_describe_log_groups(self):
+        """VPC flow logs call DescribeLogGroups, which IAM allows on all groups or on none."""
         statements = policy(network(), "aws:iam/rolePolicy:RolePolicy")
         actions = {action: s["Resource"] for s in statements for action in s["Action"]}
         assert actions["logs:PutLogEvents"].endswith(":*")

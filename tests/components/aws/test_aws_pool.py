@@ -1,4 +1,4 @@
-"""A pool asks EKS and EC2 for exactly what its fabric, capacity mode and shape allow (recipes V-14 to V-43, field C1)."""
+"""EKS and EC2 inputs of a pool for its fabric, capacity mode and shape (recipes V-14 to V-43, field C1)."""
 
 import base64
 import email
@@ -161,7 +161,7 @@ def test_efa_machines_raise_the_memlock_limit_and_stripe_local_disks():
 
 
 def test_limits_are_exact_as_doubles():
-    """nodeadm does that: 2^64 - 1 comes back larger than any uint64, containerd refuses it, and the node never joins."""
+    """nodeadm converts numbers to floats: 2^64 - 1 becomes larger than any uint64, containerd refuses it, and the node never joins."""
     for limit in node_config(gpu())["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]:
         assert 0 < limit["soft"] <= limit["hard"] < 2**53
 
@@ -210,7 +210,7 @@ def test_the_image_release_of_the_plan_is_pinned():
     assert graph.one(NODE_GROUP).inputs["releaseVersion"] == "1.35.0-20261110"
 
 
-def test_the_autoscaler_owns_the_size_only_where_it_may_vary():
+def test_updates_ignore_the_size_only_of_pools_that_scale():
     assert graph_of(gpu(nodes_min=0)).one(NODE_GROUP).options["ignoreChanges"] == ["scalingConfig.desiredSize"]
     assert "ignoreChanges" not in graph_of(gpu()).one(NODE_GROUP).options
 
@@ -236,13 +236,13 @@ def test_two_nodes_and_512_nodes_have_the_same_resources():
     [SYSTEM, gpu(), gpu("p6-b300.48xlarge"), gpu(capacity=BLOCK, nodes_min=0), gpu(capacity=CapacityPlan("spot"), nodes_min=0)],
     ids=["system", "p5", "p6-b300", "block", "spot"],
 )
-def test_every_input_is_one_the_sdk_knows(want):
+def test_the_sdk_declares_every_input(want):
     graph = graph_of(want)
     assert not misfits(graph)
     assert not graph.unregistered()
 
 
-def test_a_part_may_come_as_json():
+def test_a_part_can_be_json():
     from pydantic import TypeAdapter
 
     assert graph_of(TypeAdapter(PoolPlan).dump_json(gpu()).decode()).as_json() == graph_of(gpu()).as_json()
@@ -255,8 +255,8 @@ def test_a_part_may_come_as_json():
         ({"image": "cos"}, r"pools\[gpu\].image: cos on x86_64 is not supported .* instead: al2023 on x86_64, "),
     ],
 )
-def test_modes_and_images_that_eks_lacks_are_unsupported(change, said):
-    """A mode of another cloud must not become on-demand machines that nobody asked for."""
+def test_unknown_capacity_modes_and_images_are_unsupported(change, said):
+    """A capacity mode of another cloud must not become on-demand machines."""
     with pytest.raises(Unsupported, match=said):
         graph_of(gpu(**change))
 
@@ -267,7 +267,7 @@ def test_f8_a_fabric_without_its_security_group_is_refused():
 
 
 def test_a_changed_tag_replaces_no_machine():
-    """Tags of machines are part of the template: a new version of it rolls every node and kills what runs there."""
+    """Tags of machines are part of the template: a new version replaces every node and ends its pods."""
     assert graph_of(gpu()).one(TEMPLATE).options["ignoreChanges"] == ["tagSpecifications"]
 
 

@@ -1,4 +1,4 @@
-"""A pool's template and node group for every way to buy its machines (recipes V-32 to V-36)."""
+"""Template and node group of a pool for every capacity mode (recipes V-32 to V-36)."""
 
 from dataclasses import replace
 
@@ -8,8 +8,8 @@ from rackwright.stackplan import CapacityPlan
 from tests.components.aws.test_aws_pool import BLOCK, NODE_GROUP, PLACEMENT, SCHEDULE, TEMPLATE, gpu, graph_of, template
 
 
-def test_v35_a_target_comes_without_a_preference():
-    """EC2 takes a preference beside a target only as capacity-reservations-only; the target alone says as much."""
+def test_v35_a_reservation_target_has_no_preference():
+    """EC2 accepts a preference with a target only as capacity-reservations-only, which the target alone implies."""
     for want in (CapacityPlan("reservation", "cr-1"), CapacityPlan("reservation", group_arn="arn:aws:resource-groups:x"), BLOCK):
         specification = template(gpu(capacity=want, nodes_min=0))["capacityReservationSpecification"]
         assert specification.keys() == {"capacityReservationTarget"}
@@ -24,7 +24,7 @@ def test_v36_the_instance_type_is_only_in_the_template_for_every_capacity_mode()
 
 
 def test_v32_spot_machines_in_a_placement_group_terminate_instead_of_hibernating():
-    """A node group terminates them: a template with an interruption behaviour of its own is refused, so there is none."""
+    """A node group terminates spot machines, and refuses a template with an interruption behaviour."""
     graph = graph_of(gpu(capacity=CapacityPlan("spot")))
     assert graph.by_type(PLACEMENT)
     assert "instanceMarketOptions" not in graph.one(TEMPLATE).inputs
@@ -38,14 +38,14 @@ def test_a_block_that_has_ended_schedules_nothing_and_is_empty():
 
 
 def test_a_node_group_of_a_block_is_upgraded_while_it_is_empty_and_keeps_its_size():
-    """AWS wants desired 0 before an update of a block's node group: before the start it is, and an update never sets another size."""
+    """EKS requires desired size 0 before an update of a block's node group. The size is 0 before the start, and updates never change it."""
     node_group = graph_of(gpu(capacity=BLOCK, nodes_min=0, nodes_start=0)).one(NODE_GROUP)
     assert node_group.inputs["scalingConfig"]["desiredSize"] == 0
     assert node_group.options["ignoreChanges"] == ["scalingConfig.desiredSize"]
 
 
 @pytest.mark.parametrize("mode", ["on-demand", "spot", "reservation", "capacity-block"])
-def test_machines_leave_before_others_start_where_capacity_is_finite(mode):
+def test_finite_capacity_is_updated_by_terminating_machines_first(mode):
     """docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupUpdateConfig.html"""
     inputs = graph_of(gpu(capacity=replace(BLOCK, mode=mode), nodes_min=0)).one(NODE_GROUP).inputs
     finite = mode in ("reservation", "capacity-block")

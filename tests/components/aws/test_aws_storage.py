@@ -1,4 +1,4 @@
-"""Buckets and file systems: private, encrypted, kept (recipes sections 3.1, 12)."""
+"""Buckets and file systems are private, encrypted and protected (recipes sections 3.1, 12)."""
 
 import json
 from dataclasses import replace
@@ -24,7 +24,7 @@ class TestBuckets:
         assert [n.name for n in graph.by_type("aws:s3/bucket:Bucket")] == ["demo-storage-checkpoints"]
         assert graph.one("rackwright:index:AwsStorage").outputs["bucketNames"]["data"] == "team"
 
-    def test_every_bucket_is_closed_encrypted_versioned_and_reached_by_tls_only(self):
+    def test_every_bucket_is_private_encrypted_versioned_and_requires_tls(self):
         graph = storage((BucketPlan("a"), BucketPlan("b")))
         buckets = {n.id for n in graph.by_type("aws:s3/bucket:Bucket")}
         blocks = graph.by_type("aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock")
@@ -44,19 +44,19 @@ class TestBuckets:
             assert rule["bucketKeyEnabled"] is True
             assert rule["applyServerSideEncryptionByDefault"] == {"sseAlgorithm": "aws:kms", "kmsMasterKeyId": KEY_ARN}
 
-    def test_uploads_that_never_end_and_versions_that_are_over_are_cleaned_up_and_nothing_else_is(self):
+    def test_only_incomplete_uploads_and_old_versions_expire(self):
         uploads, old = storage().one("aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration").inputs["rules"]
         assert uploads["abortIncompleteMultipartUpload"] == {"daysAfterInitiation": 7}
         assert "expiration" not in uploads
         assert old["noncurrentVersionExpiration"] == {"noncurrentDays": 30}
         assert old["expiration"] == {"expiredObjectDeleteMarker": True}
 
-    def test_a_bucket_without_versions_has_none_to_expire(self):
+    def test_a_bucket_without_versioning_has_no_expiry_of_versions(self):
         graph = storage((BucketPlan("data", versioned=False),))
         assert len(graph.one("aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration").inputs["rules"]) == 1
 
-    def test_protection_that_is_off_deletes_no_objects(self):
-        """Only a teardown empties a bucket: what is left unprotected is still full, and S3 refuses to delete it."""
+    def test_disabled_protection_deletes_no_objects(self):
+        """Only a teardown empties a bucket: S3 refuses to delete a bucket with objects."""
         bucket = storage(teardown=True, delete_data=False).one("aws:s3/bucket:Bucket")
         assert (bucket.protect, bucket.inputs["forceDestroy"]) == (False, False)
 
@@ -80,7 +80,7 @@ class TestBuckets:
 
 
 class TestLustre:
-    def test_it_is_fast_persistent_encrypted_and_in_one_subnet(self):
+    def test_it_is_persistent_ssd_encrypted_and_in_one_subnet(self):
         inputs = storage(lustre=LUSTRE).one("aws:fsx/lustreFileSystem:LustreFileSystem").inputs
         assert (inputs["deploymentType"], inputs["storageType"], inputs["fileSystemTypeVersion"]) == ("PERSISTENT_2", "SSD", "2.15")
         assert (inputs["storageCapacity"], inputs["perUnitStorageThroughput"]) == (4800, 500)
@@ -88,7 +88,7 @@ class TestLustre:
         assert inputs["kmsKeyId"] == KEY_ARN
         assert inputs["logConfiguration"]["level"] == "WARN_ERROR"
 
-    def test_f10_servers_and_clients_may_speak_lustre(self):
+    def test_f10_lustre_ports_are_open_between_servers_and_clients(self):
         graph = storage(lustre=LUSTRE)
         group = graph.one("aws:ec2/securityGroup:SecurityGroup").id
         opened = {
@@ -98,7 +98,7 @@ class TestLustre:
         pairs = [(group, group), (group, "sg-cluster"), ("sg-cluster", group)]
         assert opened == {(*pair, *ports) for pair in pairs for ports in ((988, 988), (1018, 1023))}
 
-    def test_f10_its_own_ports_are_open_before_it_is_made(self):
+    def test_f10_ports_between_servers_are_open_before_its_creation(self):
         graph = storage(lustre=LUSTRE)
         waits = {graph.nodes[urn].name for urn in graph.one("aws:fsx/lustreFileSystem:LustreFileSystem").depends_on}
         assert {"demo-storage-lustre-self-988", "demo-storage-lustre-self-1018", "demo-storage-lustre-out"} <= waits
@@ -110,12 +110,12 @@ class TestLustre:
         assert (linked["automaticBackupRetentionDays"], linked["skipFinalBackup"]) == (0, True)
         assert (alone["automaticBackupRetentionDays"], alone["skipFinalBackup"]) == (7, False)
 
-    def test_it_shows_the_buckets_objects_and_writes_nothing_back(self):
+    def test_an_import_of_a_bucket_exports_no_changes(self):
         inputs = storage(lustre=LUSTRE).one("aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation").inputs
         assert (inputs["fileSystemPath"], inputs["dataRepositoryPath"]) == ("/data", "s3://team/sft")
         assert inputs["s3"] == {"autoImportPolicy": {"events": ["NEW", "CHANGED", "DELETED"]}}
 
-    def test_l1_what_is_written_comes_back_to_its_bucket(self):
+    def test_l1_written_files_are_exported_to_the_bucket(self):
         both = replace(LUSTRE, exports=(("/checkpoints", "checkpoints"),))
         graph = storage(lustre=both)
         out = graph.one("aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation", "demo-storage-lustre-checkpoints").inputs
@@ -124,7 +124,7 @@ class TestLustre:
         assert out["dataRepositoryPath"].startswith("s3://demo-storage-checkpoints-")
         assert graph.one("aws:fsx/lustreFileSystem:LustreFileSystem").inputs["automaticBackupRetentionDays"] == 0
 
-    def test_v54_tiers_buy_servers_cache_and_metadata_and_no_capacity(self):
+    def test_v54_intelligent_tiering_has_throughput_cache_and_metadata_but_no_capacity(self):
         inputs = storage(lustre=TIERED).one("aws:fsx/lustreFileSystem:LustreFileSystem").inputs
         assert (inputs["storageType"], inputs["throughputCapacity"], inputs["efaEnabled"]) == ("INTELLIGENT_TIERING", 8000, True)
         assert inputs["dataReadCacheConfiguration"] == {"sizingMode": "USER_PROVISIONED", "size": 640}
@@ -133,8 +133,8 @@ class TestLustre:
         without = storage(lustre=replace(TIERED, cache_gib=0)).one("aws:fsx/lustreFileSystem:LustreFileSystem").inputs
         assert without["dataReadCacheConfiguration"] == {"sizingMode": "NO_CACHE"}
 
-    def test_f30_another_throughput_over_efa_is_a_replacement_that_protection_stops(self):
-        """FSx fixes the throughput of a file system on EFA when it makes it; without EFA the throughput just changes."""
+    def test_f30_another_throughput_with_efa_is_a_replacement_that_protection_refuses(self):
+        """FSx cannot change the throughput of a file system with EFA; without EFA, an update changes it."""
 
         def change(rdma: bool):
             before, after = (storage(lustre=replace(LUSTRE, rdma=rdma, throughput_mb_s_per_tib=tier)).as_json() for tier in (500, 1000))
@@ -144,7 +144,7 @@ class TestLustre:
         assert change(rdma=True) == ("replace", True, ("perUnitStorageThroughput",))
         assert change(rdma=False) == ("update", True, ("perUnitStorageThroughput",))
 
-    def test_v51_rdma_needs_metadata_and_the_fabrics_group(self):
+    def test_v51_rdma_requires_metadata_and_the_fabric_group(self):
         inputs = ALL["rdma"]().one("aws:fsx/lustreFileSystem:LustreFileSystem").inputs
         assert inputs["efaEnabled"] is True
         assert inputs["metadataConfiguration"] == {"mode": "AUTOMATIC"}

@@ -1,4 +1,4 @@
-"""The examples of docs/aws.md: one per component, run, and held to the laws."""
+"""The examples of docs/aws.md, one per component, run and satisfy the resource rules."""
 
 import importlib
 import inspect
@@ -38,7 +38,7 @@ MADE = {
 
 
 def examples() -> dict[str, str]:
-    """Python below each heading that is a component's name."""
+    """Python examples by the heading of their component."""
     found: dict[str, str] = {}
     for section in re.split(r"^### ", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         name = section.partition("\n")[0]
@@ -77,7 +77,7 @@ def test_the_example_declares_its_resources_and_passes_all_rules(name):
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_everything_taggable_carries_the_teams_tags(name):
+def test_every_taggable_resource_has_the_tags_of_the_example(name):
     owner = re.search(r'"owner": "(\w+)"', EXAMPLES[name])
     assert owner
     assert not untagged(graph_of(EXAMPLES[name]), owner[1])

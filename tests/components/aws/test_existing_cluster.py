@@ -1,4 +1,4 @@
-"""A stack on what exists: another's network, cluster, roles and keys, by id or from another stack."""
+"""A stack on an existing network, cluster, roles and keys, by ID or as outputs of another stack."""
 
 import json
 from dataclasses import replace
@@ -52,7 +52,7 @@ def graph_of(plan, outputs=OUTPUTS):
 
 
 def owner(place=PLACE, **blueprint):
-    """A stack with a cluster of its own in the existing network."""
+    """A stack with a new cluster in an existing network."""
     return plans.compiled(plans.training_case(place=place, blueprint=INSIDE | blueprint))
 
 
@@ -70,7 +70,7 @@ def test_the_provider_assumes_the_role_and_refuses_every_other_account():
 
 
 @pytest.mark.parametrize("case", [plans.training_case, plans.box_case, plans.eks_fleet_case, plans.managed_fleet_case])
-def test_every_role_that_is_made_has_the_boundary(case):
+def test_every_new_role_has_the_boundary(case):
     plan = plans.compiled(case())
     plan = replace(plan, place=replace(plan.place, boundary_arn=f"{ACCOUNT}:policy/boundary"))
     roles = graph_of(plan).by_type("aws:iam/role:Role")
@@ -78,7 +78,7 @@ def test_every_role_that_is_made_has_the_boundary(case):
     assert {node.inputs.get("permissionsBoundary") for node in roles} == {f"{ACCOUNT}:policy/boundary"}
 
 
-def test_an_existing_network_is_read_and_gets_only_the_fabrics_group():
+def test_an_existing_network_gets_only_the_fabric_group():
     graph = graph_of(owner())
     made = [n for n in graph.nodes.values() if n.parent.endswith("AwsNetwork::llama-70b-sft-network") and n.custom]
     assert {n.type.rpartition(":")[2] for n in made} == {
@@ -95,7 +95,7 @@ def test_an_existing_network_is_read_and_gets_only_the_fabrics_group():
     assert graph.one("aws:fsx/lustreFileSystem:LustreFileSystem").inputs["subnetIds"] == "subnet-1"
 
 
-def test_existing_roles_and_keys_are_used_and_nothing_is_made_in_their_place():
+def test_existing_roles_and_keys_are_used_without_new_ones():
     graph = graph_of(owner(PLACE | {"roles": PLACE["roles"] | {"cluster": f"{ACCOUNT}:role/control"}}))
     assert not graph.by_type("aws:kms/key:Key") + graph.by_type("aws:kms/alias:Alias")
     cluster = graph.one("aws:eks/cluster:Cluster").inputs
@@ -107,7 +107,7 @@ def test_existing_roles_and_keys_are_used_and_nothing_is_made_in_their_place():
     assert [n.inputs["roleArn"] for n in workload] == [f"{ACCOUNT}:role/trainer"]
 
 
-def test_a_box_takes_the_instance_profile_that_exists():
+def test_a_box_uses_the_existing_instance_profile():
     spec, sizing, chosen = plans.box_case()
     place = spec.infra.any_of[0].model_copy(update={"roles": Roles(workload="team-box")})
     here = spec.model_copy(update={"infra": spec.infra.model_copy(update={"any_of": (place,)})})
@@ -116,8 +116,8 @@ def test_a_box_takes_the_instance_profile_that_exists():
     assert not graph.by_type("aws:iam/instanceProfile:InstanceProfile")
 
 
-class TestGuest:
-    def test_it_makes_no_control_plane_no_add_ons_no_operators_and_no_system_machines(self):
+class TestStackOnExistingCluster:
+    def test_it_creates_no_control_plane_add_ons_operators_or_system_machines(self):
         graph = graph_of(guest())
         types = {node.type for node in graph.nodes.values()}
         assert not types & {"aws:eks/cluster:Cluster", "aws:eks/addon:Addon", "kubernetes:helm.sh/v3:Release"}
@@ -126,7 +126,7 @@ class TestGuest:
         assert not {"version", "releaseVersion"} & pool.inputs.keys()
         assert graph.outputs["endpoint"] == "https://shared.example"
 
-    def test_a_fleet_is_moved_by_the_clusters_own_autoscaler(self):
+    def test_the_autoscaler_of_the_cluster_scales_a_fleet(self):
         blueprint = {"cluster": {"name": "shared"}, "nodes": {"provisioner": "managed"}, "api_access": {"runner": "inside"}}
         plan = plans.compiled(plans.eks_fleet_case(place=PLACE, blueprint=blueprint))
         graph = graph_of(plan)
@@ -135,12 +135,12 @@ class TestGuest:
         scaler = next(want.body for want in plan.manifests if want.body["kind"] == "ScaledObject")
         assert 'namespace="chat-eks-team-chat"' in scaler["spec"]["triggers"][0]["metadata"]["query"]
 
-    def test_karpenter_on_it_is_refused(self):
+    def test_karpenter_is_refused(self):
         blueprint = {"cluster": {"name": "shared"}, "nodes": {"provisioner": "karpenter"}}
         with pytest.raises(UserError, match="Karpenter of an existing cluster cannot use the node role"):
             plans.compiled(plans.eks_fleet_case(place=PLACE, blueprint=blueprint))
 
-    def test_its_names_and_labels_are_its_own(self):
+    def test_its_names_and_labels_contain_the_stack_name(self):
         plan = guest()
         for want in plan.manifests:
             metadata = want.body["metadata"]
@@ -153,25 +153,25 @@ class TestGuest:
         assert identity.namespace == "llama-70b-sft-team-nlp"
         assert identity.namespace in dict(plan.namespaces)
 
-    def test_two_of_them_share_a_cluster(self):
+    def test_two_stacks_share_a_cluster(self):
         one = guest()
         two = plans.compiled(_renamed(plans.training_case(place=PLACE, blueprint=GUEST), "other"))
         assert not _objects(one) & _objects(two)
         assert not set(dict(one.namespaces)) & set(dict(two.namespaces)) - {r.namespace for r in one.releases}
 
-    def test_a_cluster_may_be_named_by_another_stack(self):
+    def test_the_cluster_can_be_an_output_of_another_stack(self):
         chosen = {"stack": NET, "output": "parts.cluster.name"}
         outputs = OUTPUTS | {NET: {"vpcId": "vpc-9", "parts": {"cluster": {"name": "shared"}, "network": {"subnets": {"control": "s-2"}}}}}
         graph = graph_of(guest(cluster=chosen), outputs)
         assert ("aws:eks/getCluster:getCluster", {"name": "shared"}) in graph.invokes
 
-    def test_what_is_expected_is_said_and_may_be_acknowledged(self):
+    def test_requirements_on_the_cluster_are_warnings_that_can_be_acknowledged(self):
         found = {problem.code: problem for problem in check(guest())}
         assert {"R-22", "R-28", "V-42"} <= set(found)
         assert "kueue" in found["R-22"].reason
         assert not [problem for problem in check(guest()) if problem.level == "error"]
 
-    def test_in_a_network_of_its_own_it_is_refused(self):
+    def test_a_new_network_is_refused(self):
         assert "R-21" in {problem.code for problem in check(guest(PLACE | {"network": {}}))}
 
 

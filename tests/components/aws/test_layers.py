@@ -1,4 +1,4 @@
-"""Each layer of an AWS stack alone, on what the stack below exports: together they are the one stack."""
+"""Each layer of an AWS stack alone, with the outputs of its upstream stack: together they equal the single stack."""
 
 from collections import Counter
 from dataclasses import replace
@@ -41,7 +41,7 @@ def resources(graph: Graph) -> Counter:
 
 
 def stacked(plan, split) -> list[Graph]:
-    """One graph per stack, each on the outputs of those before it."""
+    """One graph per stack, each with the outputs of its upstream stacks."""
     graphs, outputs, below = [], {}, ""
     for layers in split:
         graphs.append(graph_of(replace(plan, layers=layers, below=below), outputs))
@@ -51,7 +51,7 @@ def stacked(plan, split) -> list[Graph]:
 
 
 @pytest.mark.parametrize("case", SPLITS)
-def test_the_layers_together_are_the_one_stack(case):
+def test_all_layers_together_equal_the_single_stack(case):
     plan = plans.compiled(CASES[case.partition(" in ")[0]]())
     parts = [resources(graph) for graph in stacked(plan, SPLITS[case])]
     assert sum(parts, Counter()) == resources(graph_of(plan))
@@ -70,7 +70,7 @@ def test_every_layer_exports_the_values_of_its_upstream_stack():
     assert set(top["identities"]) == {"trainer"}
 
 
-def test_machines_of_another_stack_live_in_the_subnets_and_the_fabric_of_the_base():
+def test_machines_of_another_stack_use_the_subnets_and_the_fabric_group_of_the_base():
     base, cluster, _ = stacked(plans.training_plan(), SPLITS["training"])
     gpu = next(n for n in cluster.by_type("aws:eks/nodeGroup:NodeGroup") if "gpu" in n.name)
     assert gpu.inputs["subnetIds"] == [base.outputs["parts"]["network"]["subnets"]["nodes"]]
@@ -105,7 +105,7 @@ def test_a_missing_output_is_named_with_its_stack(outputs, words, preview):
         graph_of(plan, {"organization/ml/base": outputs}, preview)
 
 
-def test_layers_on_nothing_are_refused_by_the_component_too():
+def test_layers_without_an_upstream_stack_are_refused_by_the_component():
     with pytest.raises(Unsupported, match="operators without an upstream stack"):
         graph_of(replace(plans.training_plan(), layers=("operators",)))
 
@@ -115,7 +115,7 @@ def test_another_cloud_builds_all_layers_in_one_stack():
         graph_of(replace(plans.fleet_plan(), layers=("base",)))
 
 
-def test_without_protection_nothing_is_protected_and_queues_stay_open():
+def test_disabled_protection_protects_no_resource_and_queues_stay_open():
     plan = replace(plans.training_plan(), protected=False)
     graph = graph_of(plan)
     assert not [node.label for node in graph.nodes.values() if node.protect]

@@ -1,4 +1,4 @@
-"""The first boot of a node that reads Lustre over EFA, run on a machine whose tools are fakes and whose interfaces are folders."""
+"""The boot script of a Lustre client over EFA, with fake tools and with folders as network interfaces."""
 
 import base64
 import email
@@ -19,7 +19,7 @@ PLACES = ("/sys/class/infiniband", "/etc/eks/nodeadm.d", "/var/lib/cloud")
 
 
 def booted(folder, script: str, interfaces: int, broken: str = "") -> tuple[list[str], str]:
-    """(what was called, how the node is labelled) of a machine with EFA interfaces and one that is none."""
+    """(calls, node label) of a machine with EFA interfaces and one interface without EFA."""
     drivers = {f"rdmap{i:03}": "efa" for i in range(interfaces)} | {"mlx5_0": "mlx5_core"}
     for name, driver in drivers.items():
         (folder / "drivers" / driver).mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def booted(folder, script: str, interfaces: int, broken: str = "") -> tuple[list
 
 
 @bash
-def test_interfaces_are_added_evenly_and_efa_goes_first(tmp_path):
+def test_interfaces_are_added_evenly_with_efa_first(tmp_path):
     calls, flag = booted(tmp_path, lustre_over_efa(8), 32)
     added = [call.split()[6] for call in calls if call.startswith("lnetctl net add --net efa")]
     assert added == [f"rdmap{i:03}" for i in range(0, 32, 4)]
@@ -52,7 +52,7 @@ def test_interfaces_are_added_evenly_and_efa_goes_first(tmp_path):
 
 @bash
 def test_the_script_runs_at_every_boot(tmp_path):
-    """LNet forgets its networks, and user data runs once."""
+    """LNet loses its networks at a reboot, and user data runs once."""
     booted(tmp_path, lustre_over_efa(2), 4)
     again = tmp_path / "var/lib/cloud/scripts/per-boot/lustre-efa.sh"
     (tmp_path / "calls").unlink()
@@ -68,7 +68,7 @@ def test_a_node_that_falls_back_to_tcp_is_labelled(tmp_path, tool):
     assert "modprobe lustre" not in calls
 
 
-def test_only_pools_that_read_over_efa_have_the_script():
+def test_only_pools_with_lustre_over_efa_have_the_script():
     def kinds(want):
         raw = base64.b64decode(graph_of(want).one(TEMPLATE).inputs["userData"]).decode()
         return [part.get_content_type() for part in email.message_from_string(raw).get_payload()]

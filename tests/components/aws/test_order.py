@@ -1,4 +1,4 @@
-"""What must be there before, and is taken down after; what is replaced under a fixed name."""
+"""Dependencies for creation and deletion, and replacement of resources with a fixed name."""
 
 import pulumi
 from rackwright_pulumi import declare
@@ -17,7 +17,7 @@ def graph() -> Graph:
 
 
 def test_l1_security_groups_are_deleted_after_their_users():
-    """A group that a network interface still holds cannot be deleted: whoever is a member depends on it, so destroy takes it first."""
+    """A group cannot be deleted while a network interface uses it: members depend on it, so a destroy deletes them first."""
     made = graph()
     groups = {node.id: node.urn for node in made.by_type("aws:ec2/securityGroup:SecurityGroup")}
     users = {"LaunchTemplate", "LustreFileSystem", "VpcEndpoint"}
@@ -36,7 +36,7 @@ def test_l1_machines_are_deleted_before_the_groups_of_their_template():
 
 
 def test_u1_resources_with_fixed_names_are_deleted_before_replacement():
-    """AWS refuses a second of the name, which leaves an update half done."""
+    """AWS refuses a second resource with the name, and the update stops half done."""
     types = ("aws:eks/cluster:Cluster", "aws:cloudwatch/logGroup:LogGroup", "aws:kms/alias:Alias", "aws:eks/accessEntry:AccessEntry")
     fixed = [node for node in graph().nodes.values() if node.type in types and (node.inputs.get("name") or node.inputs.get("principalArn"))]
     assert {node.type for node in fixed} >= set(types[:3])
@@ -44,7 +44,7 @@ def test_u1_resources_with_fixed_names_are_deleted_before_replacement():
 
 
 def test_v51_a_file_system_on_efa_waits_for_the_groups_rules():
-    """FSx refuses a group that does not yet let its members reach one another, and in a network that exists nothing else takes time."""
+    """FSx refuses a group whose rules do not exist yet; in an existing network, no other resource delays the file system."""
     case = plans.training_case(blueprint={"ttl": "14d", "storage": {"lustre": {"efa": True}}})
     made = record(lambda: declare(plans.compiled(case)) and None)
     found = {made.nodes[urn].name for urn in all_before(made, made.one("aws:fsx/lustreFileSystem:LustreFileSystem").urn)}

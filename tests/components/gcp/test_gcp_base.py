@@ -1,4 +1,4 @@
-"""Network, key, buckets, identities and labels on GCP: private, encrypted, least rights, protected until a teardown."""
+"""Network, key, buckets, identities and labels on GCP: private, encrypted, least privilege, protected until a teardown."""
 
 from dataclasses import replace
 
@@ -143,7 +143,7 @@ def test_data_keys_and_network_are_protected_until_a_teardown(teardown):
     assert {node.inputs["forceDestroy"] for node in made if "forceDestroy" in node.inputs} == {teardown}
 
 
-def test_nodes_read_images_and_write_metrics_and_nothing_else():
+def test_nodes_can_only_read_images_and_write_metrics():
     graph = record(lambda: GcpNodeIdentity("a-very-long-stack-name-of-ours", {"project": "my-project"}) and None)
     assert {grant.inputs["role"] for grant in graph.by_type("gcp:projects/iAMMember:IAMMember")} == {
         "roles/container.defaultNodeServiceAccount",

@@ -1,4 +1,4 @@
-"""The GKE cluster: nobody reaches it by address, everything in it is encrypted, and it goes only when asked."""
+"""The GKE cluster has no reachable address by default, is encrypted, and is deleted only after a teardown."""
 
 from dataclasses import replace
 from ipaddress import ip_network
@@ -100,7 +100,7 @@ def test_the_cluster_has_three_protections_until_a_teardown(teardown):
     assert locks == ((False,) * 3 if teardown else (True,) * 3)
 
 
-def test_pools_on_demand_keep_to_the_plans_limits_and_to_its_safety():
+def test_node_auto_provisioning_has_the_limits_and_the_safety_of_the_plan():
     autoscaling = cluster(replace(WANT, autoprovision=(("cpu", 96), ("nvidia-l4", 8))))["clusterAutoscaling"]
     assert autoscaling["resourceLimits"] == [{"resourceType": "cpu", "maximum": 96}, {"resourceType": "nvidia-l4", "maximum": 8}]
     assert autoscaling["autoProvisioningDefaults"]["bootDiskKmsKey"] == "key-of-disks"

@@ -1,4 +1,4 @@
-"""A node pool asks GKE for exactly what its capacity mode and its shape allow (recipes V-69 to V-79, V-98 to V-102)."""
+"""GKE inputs of a node pool for its capacity mode and shape (recipes V-69 to V-79, V-98 to V-102)."""
 
 from dataclasses import replace
 
@@ -141,7 +141,7 @@ def test_a_fixed_pool_in_several_zones_never_multiplies_its_count_by_the_zones()
     assert inputs["autoscaling"] == {"totalMinNodeCount": 3, "totalMaxNodeCount": 3, "locationPolicy": "BALANCED"}
 
 
-def test_nodes_are_private_shielded_and_use_their_own_account_alone():
+def test_nodes_are_private_shielded_and_use_only_their_service_account():
     inputs = pool(L4)
     node = inputs["nodeConfig"]
     assert inputs["networkConfig"]["enablePrivateNodes"] is True

@@ -1,4 +1,4 @@
-"""What a user of the in-cluster layer relies on: order without chains, manifests untouched, versions fixed."""
+"""The Kubernetes layer: order without chains, manifests unchanged, pinned versions."""
 
 import graphlib
 from dataclasses import replace
@@ -56,7 +56,7 @@ def release(graph, name):
     return graph.one("kubernetes:helm.sh/v3:Release", f"sft-layer-{name}")
 
 
-def test_each_part_waits_for_its_after_and_its_namespace_alone(graph):
+def test_each_part_depends_only_on_its_after_and_its_namespace(graph):
     assert waits_for(graph, release(graph, "kueue")) == {"sft-layer-jobset", "sft-layer-ns-kueue-system"}
     assert waits_for(graph, release(graph, "keda")) == {"sft-layer-ns-keda"}
     queue = graph.one("kubernetes:kueue.x-k8s.io/v1beta2:LocalQueue", "sft-layer-queue.local")
@@ -100,7 +100,7 @@ def test_manifests_are_not_changed(graph):
 
 
 @pytest.mark.parametrize(("kind", "api", "marked"), [("Deployment", "apps/v1", True), ("Service", "v1", True), ("Job", "batch/v1", False)])
-def test_an_update_never_waits_for_a_server_whose_weights_are_not_there_yet(kind, api, marked):
+def test_an_update_does_not_wait_for_a_server_without_weights(kind, api, marked):
     graph = layer((), (ManifestPlan("server", body(api, kind, "chat", "nlp", spec={})),))
     (node,) = [node for node in graph.nodes.values() if node.name == "sft-layer-server"]
     annotations = node.inputs["metadata"].get("annotations", {})
@@ -118,7 +118,7 @@ def test_releases_are_pinned_atomic_and_named_as_in_the_plan(graph):
     assert release(graph, "jobset").inputs["timeout"] == 600
 
 
-def test_namespaces_carry_their_pod_security_level(graph):
+def test_namespaces_have_their_pod_security_level(graph):
     labels = graph.one("kubernetes:core/v1:Namespace", "sft-layer-ns-nlp").inputs["metadata"]["labels"]
     assert labels == {f"pod-security.kubernetes.io/{mode}": "baseline" for mode in ("enforce", "audit", "warn")}
 
@@ -130,14 +130,14 @@ def test_secrets_stay_secret(graph):
 
 
 @pytest.mark.parametrize("protect", [True, False])
-def test_only_what_holds_data_or_jobs_is_protected_and_teardown_lifts_it(protect):
-    """The jobs of a team are nowhere in the state: a renamed team must not end them. An operator may come and go."""
+def test_only_objects_with_data_or_jobs_are_protected_until_a_teardown(protect):
+    """Jobs of a team are not in the state: a renamed team must not delete them. Operators can be replaced."""
     graph = layer(protect=protect)
     kept = {"sft-layer-shared", "sft-layer-ns-nlp"}
     assert {node.name for node in graph.nodes.values() if node.protect} == (kept if protect else set())
 
 
-def test_everything_uses_the_provider_given(graph):
+def test_every_object_uses_the_provider_of_the_layer(graph):
     assert not graph.unregistered()
     assert all("::k8s::" in node.provider for node in graph.nodes.values() if node.custom and node.name != "k8s")
 

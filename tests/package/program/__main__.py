@@ -1,4 +1,4 @@
-"""What an SDK in any language sends: a remote component with the plan as text."""
+"""The request of an SDK in any language: a remote component with the plan as text."""
 
 import os
 from pathlib import Path

@@ -1,6 +1,7 @@
 """Cost and revenue of serving per request, per million tokens, over load and over a month. Numbers in, numbers out.
 
-Knows neither catalog nor spec. Unknown money is None: without a price no cost, without a revenue no break-even and no pay-back time.
+Does not depend on the catalog or the spec. Unknown amounts are None: without a price no cost, without a revenue neither break-even nor
+pay-back time.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Rate of one replica of a service on an accelerator, by the estimator. Knows neither prices nor machines."""
+"""Rate of one replica of a service on an accelerator, by the estimator. Does not depend on prices or machines."""
 
 import math
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Checkpoints and dataset: bytes, interval, file-system throughput. Numbers in, numbers out: knows neither catalog nor spec."""
+"""Checkpoints and dataset: bytes, interval, file-system throughput. Numbers in, numbers out: does not depend on the catalog or the spec."""
 
 import math
 from dataclasses import dataclass

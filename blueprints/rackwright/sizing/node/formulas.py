@@ -1,4 +1,4 @@
-"""Host memory, CPUs, disks, network and file system of a node. Numbers in, numbers out: knows neither catalog nor spec.
+"""Host memory, CPUs, disks, network and file system of a node. Numbers in, numbers out: does not depend on the catalog or the spec.
 
 All values are per node; callers divide rates of the run by its number of nodes.
 """

@@ -1,4 +1,4 @@
-"""Power, heat and space of nodes. Numbers in, numbers out: knows neither catalog nor spec."""
+"""Power, heat and space of nodes. Numbers in, numbers out: does not depend on the catalog or the spec."""
 
 import re
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The fastest layout that fits on each target: memory first, then a lower bound of time, then the full step.
 
-Knows neither catalog nor spec; `training_estimates` computes memory and time.
+Does not depend on the catalog or the spec; `training_estimates` computes memory and time.
 """
 
 from dataclasses import dataclass, replace

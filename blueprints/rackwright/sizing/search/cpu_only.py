@@ -1,6 +1,6 @@
 """Small models on CPU machines: memory against RAM, a roofline for speed.
 
-Prior only, within a factor 2 either way: no published run calibrates it. Knows neither catalog nor spec.
+Prior only, within a factor 2 either way: no published run calibrates it. Does not depend on the catalog or the spec.
 """
 
 from dataclasses import dataclass, replace

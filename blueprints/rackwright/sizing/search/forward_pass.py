@@ -1,6 +1,6 @@
 """Networks that respond in whole forward passes (diffusion, vision, encoders), one accelerator per replica. No run is published.
 
-Latency is that of an M/M/1 queue on each replica. Knows neither catalog nor spec.
+Latency is that of an M/M/1 queue on each replica. Does not depend on the catalog or the spec.
 """
 
 import math

@@ -181,7 +181,7 @@ def _expert(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
 
 
 def _zero(t: _Table, pins: PinnedLayout) -> _Table:
-    """Stage 0 needs more memory than 1 and is not faster: it is used where nothing can be shared, or where it is pinned."""
+    """Stage 0 needs more memory than 1 and is not faster: it is used where no ranks share states, or if it is pinned."""
     t = t.cross("zero", [0, 1, 2, 3, HSDP_CODE])
     z, sharing = t["zero"], t["replicas"] * t["context"] / t["slices"]
     node = np.maximum(t["node"] / (t["tensor"] * t["pipeline"]), 1.0)

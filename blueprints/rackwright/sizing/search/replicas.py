@@ -1,7 +1,7 @@
 """Replicas of a server on many machines at once: ways to lay one out, what a number of them would see, and how few are enough.
 
 Latency and cache are the estimator's, for the mean request; percentiles come from here: requests in flight scatter like arrivals
-(Poisson), waiting has the exponential tail of M/G/1 (Pollaczek-Khinchine). Knows neither catalog nor spec.
+(Poisson), waiting has the exponential tail of M/G/1 (Pollaczek-Khinchine). Does not depend on the catalog or the spec.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Serving on each target. Knows neither catalog nor spec.
+"""Serving on each target. Does not depend on the catalog or the spec.
 
 Online: the fewest replicas that meet the goals, over all replica shapes. Batch: the shape with the highest rate. Networks without
 generation are in `forward_pass`.

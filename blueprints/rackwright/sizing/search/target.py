@@ -1,4 +1,4 @@
-"""Hardware of a search, in numbers. Knows neither catalog nor spec."""
+"""Hardware of a search, in numbers. Does not depend on the catalog or the spec."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace

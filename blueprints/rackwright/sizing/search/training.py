@@ -1,4 +1,4 @@
-"""Training on each target. Knows neither catalog nor spec."""
+"""Training on each target. Does not depend on the catalog or the spec."""
 
 import numpy as np
 

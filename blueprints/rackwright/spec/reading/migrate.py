@@ -36,7 +36,7 @@ def migrate(data: Data, steps: Mapping[str, Step] = STEPS) -> tuple[Data, tuple[
 
 
 def version_problem(data: Data, steps: Mapping[str, Step] = STEPS) -> Problem | None:
-    """What is wrong with `api_version`, None when it can be read (or is missing, which the models report)."""
+    """The problem with `api_version`, None when it can be read (or is missing, which the models report)."""
     version = data.get("api_version")
     if "api_version" not in data or version == API_VERSION or (isinstance(version, str) and version in steps):
         return None

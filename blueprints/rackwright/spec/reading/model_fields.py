@@ -37,7 +37,7 @@ def keys_at(at: At, kind: str | None = None) -> tuple[str, ...]:
 
 
 def choices_at(at: At) -> tuple[str, ...]:
-    """The words (or numbers) that are allowed at `at`; empty where any text is."""
+    """Allowed words or numbers at `at`; empty if any text is valid."""
     found: list[object] = []
     for annotation in _annotations(at):
         if get_origin(annotation) is Literal:
@@ -89,7 +89,7 @@ def did_you_mean(word: object, known: Iterable[str], most: int = 12) -> str:
 
 
 def _annotations(at: At) -> list[Any]:
-    """Every annotation that may stand at `at`, unions taken apart."""
+    """Every annotation at `at`, with unions split."""
     current: list[Any] = [Spec]
     for step in at.steps:
         current = list(_flat(inner for annotation in current for inner in _inside(annotation, step)))

@@ -1,4 +1,4 @@
-"""YAML text -> a tree that knows the line of each value. Events are read one by one, so neither depth nor aliases cost memory.
+"""YAML text -> a tree with the line of each value. Events are read one by one, so neither depth nor aliases cost memory.
 
 Plain values follow the core schema of YAML 1.2 (as editors do): `no` is text, dates are text, `0123` is a number.
 """
@@ -56,7 +56,7 @@ class YamlNode:
 
 
 def parse(text: str, source: str) -> tuple[YamlNode, list[Problem]]:
-    """The tree, and what is wrong with it as YAML although it could be read: duplicate keys, tags, merge keys.
+    """The tree, and its YAML problems that do not prevent reading: duplicate keys, tags, merge keys.
 
     Raises UserError where nothing can be read: syntax, depth, too many values, an empty file, several documents.
     """

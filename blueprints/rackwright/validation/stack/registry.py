@@ -22,7 +22,7 @@ from rackwright.stackplan import ManifestPlan, PoolPlan, StackPlan
 
 @dataclass(frozen=True)
 class StackContext:
-    """Input of a rule: a StackPlan, the catalog it was compiled with, and what a caller knows besides; rules on the rest find nothing.
+    """Input of a rule: a StackPlan, the catalog it was compiled with, and values from the caller; rules on missing values find no problem.
 
     bill, fit, spec: price, candidate and spec of the stack. quotas: quota code -> what the account has. now: the moment, None to leave
     out what depends on it. is_configured: whether the stack's configuration has a key, where it can be read.

@@ -8,4 +8,5 @@ if TYPE_CHECKING:
     from rackwright_pulumi.aws.cluster.cluster import AwsCluster, AwsClusterArgs
 
 __all__ = ["AwsCluster", "AwsClusterArgs"]
-__getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright_pulumi.aws.cluster.cluster"))
+if not TYPE_CHECKING:  # with it, type checkers accept misspelt names
+    __getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright_pulumi.aws.cluster.cluster"))

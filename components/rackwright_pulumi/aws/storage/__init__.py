@@ -8,4 +8,5 @@ if TYPE_CHECKING:
     from rackwright_pulumi.aws.storage.storage import AwsStorage, AwsStorageArgs
 
 __all__ = ["AwsStorage", "AwsStorageArgs"]
-__getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright_pulumi.aws.storage.storage"))
+if not TYPE_CHECKING:  # with it, type checkers accept misspelt names
+    __getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright_pulumi.aws.storage.storage"))

@@ -1,4 +1,4 @@
-"""The resources of a compiled plan in a file: what the product's program does after it has decided."""
+"""The resources of a compiled plan in a file, as the product's program declares them."""
 
 import sys
 from pathlib import Path

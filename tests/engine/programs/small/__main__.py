@@ -1,4 +1,4 @@
-"""A small program over all three clouds: enough to show every step of the engine on the simulated cloud."""
+"""A small program on all three clouds, for every step of the engine with the simulated cloud."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A network and a role: as little as shows updates, replacements, drift and faults."""
+"""A network and a role, for updates, replacements, drift and faults."""
 
 import pulumi
 from pulumi import ResourceOptions

@@ -4,8 +4,9 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from rackwright import preview
+from rackwright import StackPreview, preview
 from rackwright_pulumi import declare, record
+from rackwright_pulumi.testing import Graph
 
 SPEC = Path(__file__).parents[1] / "stacks" / "dev.yaml"
 TODAY = date.fromisoformat("{{ today }}")  # the time to live starts here
@@ -17,24 +18,26 @@ MACHINES = (
 
 
 @pytest.fixture(scope="module")
-def built():
+def built() -> StackPreview:
     """What `pulumi up` builds: the recorded decision, else the first choice of `rackwright plan`."""
     return preview(SPEC, today=TODAY)
 
 
 @pytest.fixture(scope="module")
-def graph(built):
-    return record(lambda: declare(built.stack) and None)
+def graph(built: StackPreview) -> Graph:
+    stack = built.stack
+    assert stack, built.problems
+    return record(lambda: declare(stack))
 
 
-def test_stack_breaks_no_rule(built):
+def test_stack_breaks_no_rule(built: StackPreview) -> None:
     assert [str(problem) for problem in built.errors] == []
 
 
-def test_stack_has_machines(graph):
+def test_stack_has_machines(graph: Graph) -> None:
     assert any(graph.by_type(kind) for kind in MACHINES)
 
 
-def test_no_ingress_from_the_internet(graph):
+def test_no_ingress_from_the_internet(graph: Graph) -> None:
     rules = graph.by_type("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule")
     assert "0.0.0.0/0" not in [rule.inputs.get("cidrIpv4") for rule in rules]
