@@ -20,7 +20,7 @@ from rackwright.spec.reading.source import read_file
 from rackwright.spec.spec import Spec
 from rackwright.workflow.decided import Decided
 from rackwright.workflow.load import examine
-from rackwright.workflow.recorded import recorded_instead, recorded_place, recorded_rank
+from rackwright.workflow.recorded import recorded_instead, recorded_place, recorded_rank, unused_record
 
 if TYPE_CHECKING:
     from rackwright.sizing.plan import Fit, SizingPlan
@@ -189,7 +189,8 @@ class Pipeline:
             raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {self.path.name}`")], str(self.path))
         decision, stack = self._choice((recorded_rank(self._readable_record, self.plan, self.spec) or 1) if rank is None else rank, upgrade)
         made = self._decided(decision, stack, recorded=False)
-        return replace(made, decision=with_open_items(decision, made.before_you_build))
+        edits = unused_record(self._readable_record, self.plan, self.spec, self.path)
+        return replace(made, decision=with_open_items(decision, made.before_you_build), edits=edits)
 
     def decision_of(self, rank: int) -> "Decision":
         """The decision for a rank, without checks. Raises UserError when no fit has the rank, or this release cannot build it."""
