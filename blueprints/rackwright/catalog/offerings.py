@@ -185,6 +185,7 @@ class Support:
     """Last day of support of a version and its patches. cloud: empty for every cloud; support_ends None: not published.
 
     extended_ends: last day of the support that costs extra, where the cloud sells one; deprecated: critical fixes only.
+    follows: component whose support it has, such as kubernetes for node images of EKS; then it has no dates and no version.
     """
 
     component: str
@@ -193,6 +194,7 @@ class Support:
     support_ends: str | None
     extended_ends: str | None
     deprecated: bool
+    follows: str
     notes: str
     source: str
     as_of: str

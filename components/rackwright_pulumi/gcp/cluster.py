@@ -203,7 +203,12 @@ def _address(cluster: Cluster, plan: ClusterPlan) -> tuple[Output[str], Output[s
 
 
 def _maintenance() -> ClusterMaintenancePolicyArgs:
-    """Control plane patches in a weekend window; no automatic upgrades of minor versions and nodes."""
+    """Control plane patches in a weekend window; no automatic upgrades of minor versions and nodes until the version's end of support.
+
+    An exclusion has either `end_time` or `end_time_behavior`. UNTIL_END_OF_SUPPORT ends it with the support of the cluster's version, and
+    renews that day after an upgrade. D-support warns 90 days before.
+    https://cloud.google.com/kubernetes-engine/docs/reference/rest/v1/projects.locations.clusters#Cluster.EndTimeBehavior
+    """
     options = ClusterMaintenancePolicyMaintenanceExclusionExclusionOptionsArgs(
         scope="NO_MINOR_OR_NODE_UPGRADES", end_time_behavior="UNTIL_END_OF_SUPPORT"
     )
