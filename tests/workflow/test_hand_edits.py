@@ -15,6 +15,7 @@ from rackwright.diagnostics.problem import Level
 from rackwright.sizing.selection import revalidation
 from rackwright.sizing.size import size
 from rackwright.spec.quotas import without_quotas
+from rackwright.workflow import decision
 from rackwright.workflow.decision import decision_path, leaves, read_decision, spec_digests
 from rackwright.workflow.load import load
 from rackwright.workflow.pipeline import Pipeline
@@ -200,6 +201,15 @@ def test_a_number_that_is_none_is_refused(box, text, said):
     path.write_text(path.read_text().replace(f'"price_usd_per_hour": {price}', f'"price_usd_per_hour": {text}'))
     with pytest.raises(UserError, match=said):
         read_decision(path)
+
+
+@pytest.mark.parametrize("at", ["nodes", "parallelism.tensor", "parallelism.gradient_accumulation"])
+def test_a_size_of_zero_is_refused_with_a_correct_digest_too(box, at):
+    content = with_leaf(json.loads(decision_path(box).read_text()), f"{CANDIDATE}.{at}", 0)
+    content["plan_digest"] = decision._digest(content["plan"])
+    write(box, content | {"digest": decision._digest({key: value for key, value in content.items() if key != "digest"})})
+    with pytest.raises(UserError, match=f"{at.split('.')[-1]} is 0"):
+        read_decision(decision_path(box))
 
 
 def test_choosing_again_settles_it(box):

@@ -7,7 +7,7 @@ while the recorded machines still satisfy it. A file that was edited by hand is 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
@@ -32,6 +32,8 @@ FIRST_VERSION = "decision/1"
 """Files of the first format have a digest of the sizing plan only, 16 digits long."""
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""
+MAY_BE_ZERO = {"zero_stage", "shard_group", "recompute"}
+"""Parts of a parallel layout without the minimum 1."""
 LATER = {
     "admins": [],
     "calibration": None,
@@ -173,10 +175,14 @@ def _digest(content: Any) -> str:
 
 
 def _impossible(content: Any, decision: Decision) -> Iterator[str]:
-    """Values that no release records: negative numbers, and dates that are none."""
+    """Values that no release records: negative numbers, sizes of zero, and dates that are none."""
     for at, value in leaves(content):
         if isinstance(value, (int, float)) and value < 0:
             yield f"{at} is {value:g}, which is negative"
+    chosen = decision.fit.candidate
+    for name, count in {"nodes": chosen.nodes, **asdict(chosen.parallelism)}.items():
+        if name not in MAY_BE_ZERO and not count:
+            yield f"{name} is 0"
     for name, text in (("chosen_on", decision.chosen_on), ("expires_on", decision.expires_on)):
         try:
             date.fromisoformat(text or "2026-01-01")
