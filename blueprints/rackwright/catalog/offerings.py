@@ -168,7 +168,10 @@ class SupportedVersion:
 
 @dataclass(frozen=True, slots=True)
 class PinnedVersion:
-    """Version that a plan pins. chart, repository: of Helm charts; chart is a full `oci://` reference, or a name within `repository`."""
+    """Version that a plan pins. chart, repository: of Helm charts; chart is a full `oci://` reference, or a name within `repository`.
+
+    The version of an OCI chart ends with `@sha256:...` where a source publishes the digest, that of an image likewise.
+    """
 
     kind: str
     name: str

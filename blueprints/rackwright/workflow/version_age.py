@@ -74,7 +74,7 @@ def _versions(pins: VersionPins) -> Iterator[tuple[str, str, str]]:
 def _support(part: str, name: str, version: str, cloud: str) -> Support | None:
     if part == CONTROL_PLANE:
         return support_of(CONTROL_PLANE, cloud, version)
-    return support_of_image(name, cloud, version) if part == "images" else support_of(name, "", version)
+    return support_of_image(name, cloud, version) if part == "images" else support_of(name, "", version.partition("@")[0])
 
 
 def _support_ends(key: tuple[str, str], version: str, cloud: str, kubernetes: str) -> str | None:
