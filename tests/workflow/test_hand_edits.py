@@ -203,12 +203,22 @@ def test_a_number_that_is_none_is_refused(box, text, said):
         read_decision(path)
 
 
-@pytest.mark.parametrize("at", ["nodes", "parallelism.tensor", "parallelism.gradient_accumulation"])
-def test_a_size_of_zero_is_refused_with_a_correct_digest_too(box, at):
-    content = with_leaf(json.loads(decision_path(box).read_text()), f"{CANDIDATE}.{at}", 0)
+@pytest.mark.parametrize(
+    ("at", "value", "said"),
+    [
+        ("nodes", 0, "nodes is 0"),
+        ("parallelism.tensor", 0, "tensor is 0"),
+        ("parallelism.gradient_accumulation", 0, "gradient_accumulation is 0"),
+        ("replicas", 2**31, "replicas is 2147483648, not 0 to 2,147,483,647"),
+        ("parallelism.data", 10**6, "needs 1,000,000 accelerators, the machines have 1"),
+        ("capacity", "0 %", "capacity is '0 %', not one of on-demand"),
+    ],
+)
+def test_machines_that_cannot_run_a_job_are_refused_with_a_correct_digest_too(box, at, value, said):
+    content = with_leaf(json.loads(decision_path(box).read_text()), f"{CANDIDATE}.{at}", value)
     content["plan_digest"] = decision._digest(content["plan"])
-    write(box, content | {"digest": decision._digest({key: value for key, value in content.items() if key != "digest"})})
-    with pytest.raises(UserError, match=f"{at.split('.')[-1]} is 0"):
+    write(box, content | {"digest": decision._digest({key: item for key, item in content.items() if key != "digest"})})
+    with pytest.raises(UserError, match=said):
         read_decision(decision_path(box))
 
 
