@@ -29,7 +29,7 @@ $(STAMP): requirements.txt pyproject.toml
 	@$(PY) -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@cp requirements.txt $(STAMP)
 
-demo: $(STAMP)  ## size, explain, price and compile five workloads; with pulumi also create and destroy them on a simulated cloud
+demo: $(STAMP)  ## size, explain, price and compile five workloads; with pulumi on PATH also create and destroy them on a simulated cloud
 	@$(PY) sim/demo.py
 
 test: $(STAMP)  ## every test that needs no cloud; those marked engine need pulumi on PATH
@@ -76,9 +76,10 @@ sbom: $(AUDIT)/.complete ## CycloneDX SBOM and licences of the runtime dependenc
 	@$(AUDIT)/cyclonedx-py environment .cache/runtime/bin/python --pyproject pyproject.toml -o .cache/sbom/rackwright.cdx.json
 	@$(AUDIT)/pip-licenses --python .cache/runtime/bin/python --format=markdown --order=license --output-file .cache/sbom/licenses.md
 
+# --strict: a package that the service does not answer for ends the audit, instead of being skipped.
 audit: $(AUDIT)/.complete ## known vulnerabilities of every locked package
 	@for file in requirements.txt components/requirements.txt .ci/audit.txt; do \
-	  $(AUDIT)/pip-audit --disable-pip --require-hashes --progress-spinner off -r $$file || exit; done
+	  $(AUDIT)/pip-audit --strict --disable-pip --require-hashes --progress-spinner off -r $$file || exit; done
 
 schema: $(STAMP) ## renew docs/schema/*.json from the models and the components
 	@$(VENV)/bin/rackwright schema > docs/schema/spec.json

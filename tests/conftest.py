@@ -1,6 +1,8 @@
 """Hypothesis profiles, and tests that `make test-fast` skips."""
 
 import gc
+import os
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -82,6 +84,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A number that changes with each run of a workflow or each day; workers of xdist inherit it.
+    os.environ.setdefault("RACKWRIGHT_SEED", os.environ.get("GITHUB_RUN_ID") or f"{date.today():%Y%m%d}")
     settings.load_profile("fast" if config.getoption("--fast") else "rackwright")
 
 
@@ -93,3 +97,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The seed and the number of the mutated inputs of tests/properties, also when every test passed."""
+    tests = [report for reports in terminalreporter.stats.values() for report in reports if getattr(report, "when", "") == "call"]
+    counts = [value for report in tests for name, value in report.user_properties if name == "mutated_inputs"]
+    if any("tests/properties/" in report.nodeid for report in tests):
+        shown = ", ".join(f"{kind} {number}" for kind, number in counts)
+        line = f"{sum(number for _, number in counts)} mutated inputs without a fault ({shown})"
+        terminalreporter.write_line(f"{line}. RACKWRIGHT_SEED={os.environ['RACKWRIGHT_SEED']} repeats them")

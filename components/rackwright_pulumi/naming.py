@@ -16,3 +16,8 @@ def physical(name: str, limit: int) -> str:
     if len(name) <= limit:
         return name
     return f"{name[: limit - 7].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+
+
+def chart_name(chart: object) -> str:
+    """Name of a Helm chart, without the registry and digest of an `oci://` reference."""
+    return str(chart).rpartition("/")[2].partition("@")[0]

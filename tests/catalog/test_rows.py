@@ -26,6 +26,7 @@ COUNTS = {
     "servers.csv": 5,
 }
 TODAY = "2026-11-21"
+DIGEST = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
 LITTLE_ARITHMETIC = ("NVIDIA P100", "NVIDIA H20", "NVIDIA H20 141GB")
 """No tensor cores, and a part made with fewer."""
 
@@ -289,3 +290,12 @@ def test_a_bottlerocket_version_has_its_own_source():
 def test_every_price_of_an_illustrative_source_is_marked(file):
     assert [row for row in raw(file) if (row["illustrative"] == "yes") != ("illustrative" in row["source"])] == []
     assert {row["illustrative"] for row in raw(file) if "fsx-lustre" in (row.get("name") or row.get("volume"))} == {"yes"}
+
+
+def test_digests_of_charts_are_those_of_oci_references_and_have_a_source():
+    pinned = {row["name"]: row for row in raw("versions.csv") if row["kind"] == "chart" and "@" in row["version"]}
+    assert {"kueue", "jobset"} <= pinned.keys()
+    for row in pinned.values():
+        assert DIGEST.fullmatch(row["version"])
+        assert row["chart"].startswith("oci://")
+        assert "digest: " in row["source"]

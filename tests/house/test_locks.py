@@ -28,3 +28,11 @@ def test_the_component_package_has_runtime_dependencies_only_at_the_same_version
     assert package.items() <= project.items()
     assert {"pulumi", "pulumi-aws", "pulumi-gcp", "pulumi-kubernetes", "pydantic"} <= package.keys()
     assert not {"pytest", "ruff", "ty", "moto", "scipy", "altair", "boto3"} & package.keys()
+
+
+def test_a_package_that_was_not_audited_ends_the_audit():
+    """Without --strict, pip-audit exits with 0 where the service answers for no package."""
+    command = re.search(r"^audit:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert command
+    assert "pip-audit --strict " in command[1]
+    assert all(name in command[1] for name in LOCKS)

@@ -181,7 +181,7 @@ def test_f17_looks_at_the_releases_of_the_same_cluster():
     def program():
         for name in ("one", "two"):
             provider = Provider(name, kubeconfig=f"name: {name}")
-            releases = (ReleasePlan("kueue", "kueue-system", "oci://registry.k8s.io/kueue/charts/kueue", "0.19.2"),)
+            releases = (ReleasePlan("kueue", "kueue-system", "oci://registry.k8s.io/kueue/charts/kueue", f"0.19.2@sha256:{0:064}"),)
             body = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "gpu"}}
             manifests = (ManifestPlan("flavor", body, after=("kueue",)),)
             args = {"namespaces": (), "releases": releases, "manifests": manifests, "refs": {}, "protect": False}

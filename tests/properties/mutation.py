@@ -68,3 +68,47 @@ def _places(tree: Any) -> list[tuple[Any, Any]]:
             if isinstance(value, (dict, list)):
                 open_.append(value)
     return found
+
+
+PIECES = (
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ": ",
+    ",",
+    '"',
+    "'",
+    "- ",
+    "&a ",
+    "*a",
+    "!!python/object ",
+    "|",
+    "#",
+    "\t",
+    "\r",
+    "\0",
+    "\ufeff",
+    "\x1b[2J",
+)
+"""Texts with a meaning in YAML, JSON or CSV, and characters that none of them allows."""
+
+
+def damaged(text: str, random: Random) -> bytes:
+    """The bytes of a text with one to three damaged places: cut, removed, repeated, moved or with another piece or byte."""
+    content = text.encode(errors="replace")
+    for _ in range(random.choice((1, 1, 2, 3))):
+        start, length = random.randrange(len(content) + 1), random.choice((1, 1, 2, 8, 80))
+        before, part, after = content[:start], content[start : start + length], content[start + length :]
+        content = random.choice(
+            (
+                before,
+                before + after,
+                before + part + part + after,
+                before + after[:length] + part + after[length:],
+                before + random.choice(PIECES).encode() + part + after,
+                before + bytes([random.randrange(256)]) + after,
+            )
+        )
+    return content

@@ -170,7 +170,7 @@ def test_a_custom_resource_needs_its_definition(aws, connect):
     client = inside(connect, aws.create(CLUSTER, "train", EKS))
     with pytest.raises(Refusal, match=r'no matches for kind "ClusterQueue".*chart kueue'):
         client.create(QUEUE, "gpu", {"metadata": {"name": "gpu"}, "spec": {}})
-    client.create(RELEASE, "kueue", {"chart": "oci://registry.k8s.io/kueue/charts/kueue", "version": "0.19.2"})
+    client.create(RELEASE, "kueue", {"chart": f"oci://registry.k8s.io/kueue/charts/kueue@sha256:{0:064}", "version": "0.19.2"})
     assert client.create(QUEUE, "gpu", {"metadata": {"name": "gpu"}, "spec": {}}).id == "gpu"
 
 

@@ -4,15 +4,22 @@ import json
 from collections.abc import Callable
 from copy import deepcopy
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
+from rackwright.sizing.selection import revalidation
+from rackwright.sizing.size import size
+from rackwright.spec.quotas import without_quotas
+from rackwright.workflow import decision
 from rackwright.workflow.decision import decision_path, leaves, read_decision, spec_digests
 from rackwright.workflow.load import load
 from rackwright.workflow.pipeline import Pipeline
+from rackwright.workflow.recorded import recorded_place, recorded_rank
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
@@ -139,16 +146,39 @@ def test_an_edited_file_is_refused_or_has_the_bill_of_the_catalog(box, recorded,
     assert not same or any(at in reason for reason in shown) == (at not in ("digest", "plan_digest"))
 
 
-def test_every_change_of_a_leaf_is_refused_or_has_the_bill_of_the_catalog(box, recorded):
-    """A sample of the leaves; the test above has those that a stack is built from."""
-    bill = Pipeline(recorded, TODAY).decide().bill.hourly_usd
-    content = json.loads(decision_path(box).read_text())
-    for at, value in list(leaves(content))[::13]:
-        write(box, with_leaf(content, at, other(value)))
-        decided, codes = answer(Pipeline(box, TODAY).decide)
+@pytest.fixture
+def pipeline_of(box, recorded, monkeypatch) -> Callable[[dict], Pipeline]:
+    """A pipeline with an edited decision. The spec is read, and its machines are sized, once: neither depends on the decision."""
+    whole, sized = Pipeline(recorded, TODAY), cache(lambda: size(without_quotas(whole.spec), Catalog.default(), today=TODAY))
+    monkeypatch.setattr(revalidation, "size", lambda *_, **__: sized())
+
+    def pipeline(content: dict) -> Pipeline:
+        write(box, content)
+        made = Pipeline(box, TODAY)
+        vars(made).update({stage: getattr(whole, stage) for stage in ("content", "reading", "spec", "plan")})
+        return made
+
+    return pipeline
+
+
+def test_every_change_of_a_leaf_is_refused_or_has_the_bill_of_the_catalog(pipeline_of, recorded):
+    whole, content = Pipeline(recorded, TODAY).decide(), json.loads(decision_path(recorded).read_text())
+    for at, value in leaves(content):
+        decided, codes = answer(pipeline_of(with_leaf(content, at, other(value))).decide)
         assert codes <= {"D-stale", "D-unreadable", "D-other"}, at
-        assert decided is None or decided.bill.hourly_usd == bill, at
+        assert decided is None or decided.bill.hourly_usd == whole.bill.hourly_usd, at
         assert decided is None or "D-by-hand" in [p.code for p in decided.unsettled], at
+
+
+def test_a_new_choice_uses_no_leaf_of_an_edited_file(box, recorded):
+    """Place, rank and versions are all that a new choice reads of a decision. Where a stack could have another value, the leaf has it."""
+    content, whole = json.loads(decision_path(recorded).read_text()), Pipeline(recorded, TODAY)
+    valid = {"us-east-1": "us-west-2", "use1-az4": "use1-az6", "on-demand": "spot"}
+    for at, value in leaves(content):
+        write(box, with_leaf(content, at, valid.get(value, other(value)) if isinstance(value, str) else other(value)))
+        record, codes = answer(lambda: read_decision(decision_path(box)))
+        assert (recorded_place(record, whole.spec), recorded_rank(record, whole.plan, whole.spec)) == (None, None), at
+        assert codes or (record and not record.has_versions_for(whole.spec, whole.plan.fits[0])), at
 
 
 def test_an_edited_file_is_not_reported_as_an_edited_spec(box):
@@ -173,6 +203,25 @@ def test_an_invalid_price_is_refused(box, text, said):
         read_decision(path)
 
 
+@pytest.mark.parametrize(
+    ("at", "value", "said"),
+    [
+        ("nodes", 0, "nodes is 0"),
+        ("parallelism.tensor", 0, "tensor is 0"),
+        ("parallelism.gradient_accumulation", 0, "gradient_accumulation is 0"),
+        ("replicas", 2**31, "replicas is 2147483648, not 0 to 2,147,483,647"),
+        ("parallelism.data", 10**6, "needs 1,000,000 accelerators, the machines have 1"),
+        ("capacity", "0 %", "capacity is '0 %', not one of on-demand"),
+    ],
+)
+def test_machines_that_cannot_run_a_job_are_refused_with_a_correct_digest_too(box, at, value, said):
+    content = with_leaf(json.loads(decision_path(box).read_text()), f"{CANDIDATE}.{at}", value)
+    content["plan_digest"] = decision._digest(content["plan"])
+    write(box, content | {"digest": decision._digest({key: item for key, item in content.items() if key != "digest"})})
+    with pytest.raises(UserError, match=said):
+        read_decision(decision_path(box))
+
+
 def test_choosing_again_settles_it(box):
     content = json.loads(decision_path(box).read_text())
     write(box, with_leaf(content, f"{CANDIDATE}.price_usd_per_hour", 0.01))
@@ -187,3 +236,24 @@ def test_decisions_of_earlier_releases_are_neither_edited_nor_stale(path):
     assert decision
     assert not decision.by_hand
     assert decision.spec_digest in spec_digests(load(path.with_name(path.name.replace(".decision.json", ".yaml"))))
+
+
+@pytest.mark.parametrize(
+    ("at", "value"), [("place.zone", "use1-az6"), ("place.region", "us-west-2"), ("place.account", "210987654321"), ("digest", "")]
+)
+def test_an_edited_file_places_nothing_at_the_next_choice(box, recorded, at, value):
+    content = json.loads(decision_path(box).read_text())
+    assert content["place"]["zone"] not in ("", "use1-az6")
+    write(box, with_leaf(content, at, value))
+    chosen = Pipeline(box, TODAY).choose()
+    assert chosen.plan.place == Pipeline(recorded, TODAY).decide().plan.place
+    (told,) = chosen.edits
+    assert "box.decision.json was edited by hand: its place, machines (" in told.reason
+    assert told.fix == "`rackwright choose box.yaml 1` chooses these machines"
+
+
+def test_a_plan_says_that_an_edited_file_is_not_built(box):
+    write(box, with_leaf(json.loads(decision_path(box).read_text()), f"{CANDIDATE}.machine", "g6.xlarge"))
+    assert Pipeline(box, TODAY).preview().recorded == (
+        "box.decision.json was edited by hand: `pulumi up` stops until `rackwright choose` records another"
+    )

@@ -285,8 +285,8 @@ VERSIONS = sourced_table(
 SUPPORT = sourced_table(
     "support.csv",
     "component cloud version",
-    same(text, "component version"),
-    same(words, "cloud notes"),
+    same(text, "component"),
+    same(words, "cloud version follows notes"),
     same(maybe(day), "support_ends extended_ends"),
     same(yes, "deprecated"),
 )

@@ -183,7 +183,10 @@ class SupportedVersion:
 
 @dataclass(frozen=True, slots=True)
 class PinnedVersion:
-    """Version that a plan pins. chart, repository: of Helm charts; chart is a full `oci://` reference, or a name within `repository`."""
+    """Version that a plan pins. chart, repository: of Helm charts; chart is a full `oci://` reference, or a name within `repository`.
+
+    The version of an OCI chart ends with `@sha256:...` where a source publishes the digest, that of an image likewise.
+    """
 
     kind: str
     name: str
@@ -200,6 +203,7 @@ class Support:
     """Last day of support of a version and its patches. cloud: empty for every cloud; support_ends None: not published.
 
     extended_ends: last day of the support that costs extra, where the cloud sells one; deprecated: critical fixes only.
+    follows: component whose support it has, such as kubernetes for node images of EKS; then it has no dates and no version.
     """
 
     component: str
@@ -208,6 +212,7 @@ class Support:
     support_ends: str | None
     extended_ends: str | None
     deprecated: bool
+    follows: str
     notes: str
     source: str
     as_of: str

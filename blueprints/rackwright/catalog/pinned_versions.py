@@ -17,6 +17,18 @@ def pinned_versions(kind: str) -> dict[str, PinnedVersion]:
 @cache
 def support_of(component: str, cloud: str, version: str) -> Support | None:
     """The row of `support.csv` for a version, such as v26.3 for v26.3.3; None where no date is known."""
-    rows = (Support(**record) for record in read_table(DATA, SUPPORT))
-    same = (row for row in rows if (row.component, row.cloud) == (component, cloud))
+    same = (row for row in _support_rows() if (row.component, row.cloud) == (component, cloud))
     return next((row for row in same if f"{version}.".startswith(f"{row.version}.")), None)
+
+
+@cache
+def support_of_image(name: str, cloud: str, version: str) -> Support | None:
+    """The row of the operating system of a machine image, which the name or the version has, such as ubuntu 24.04; None where none does."""
+    text = f"{name} {version}".lower()
+    same = (row for row in _support_rows() if row.component in text and row.cloud in ("", cloud))
+    return next((row for row in same if row.version in text), None)
+
+
+@cache
+def _support_rows() -> tuple[Support, ...]:
+    return tuple(Support(**record) for record in read_table(DATA, SUPPORT))

@@ -70,7 +70,10 @@ class AddonPlan:
 @dataclass(frozen=True)
 class ReleasePlan:
     """A Helm release. chart: full `oci://` reference, or a chart name with `repository`. after: release names and manifest keys to wait
-    for."""
+    for.
+
+    version: of the chart, with `@sha256:...` where the digest of an OCI chart is pinned.
+    """
 
     name: str
     namespace: str

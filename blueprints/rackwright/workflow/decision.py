@@ -7,7 +7,7 @@ while the recorded machines still satisfy it. A file that was edited by hand is 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from rackwright.catalog import Catalog
+from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import FSX, profile
 from rackwright.compile import compile_plan
 from rackwright.compile.storage.lustre import file_system_of
@@ -25,7 +26,7 @@ from rackwright.diagnostics.problem import Problem
 from rackwright.sizing.blueprint_kind import blueprint_kind
 from rackwright.sizing.calibrated import calibration_digest
 from rackwright.sizing.node.file_system import LustreSize, earlier_lustre_size
-from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.plan import Candidate, Fit, SizingPlan
 from rackwright.spec import Spec
 from rackwright.spec.blueprint import Nodes, Safety
 from rackwright.spec.reading.source import read_file
@@ -36,6 +37,10 @@ FIRST_VERSION = "decision/1"
 """Files of the first format have a digest of the sizing plan only, 16 digits long."""
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""
+MAY_BE_ZERO = {"zero_stage", "shard_group", "replicas"}
+"""Counts of a candidate and its parallel layout without the minimum 1."""
+MAX_COUNT = 2**31 - 1
+"""Largest count of replicas in Kubernetes (int32)."""
 LATER = {
     "admins": [],
     "calibration": None,
@@ -192,15 +197,28 @@ def _digest(content: Any) -> str:
 
 
 def _impossible(content: Any, decision: Decision) -> Iterator[str]:
-    """Values that no release records: negative numbers, and dates that are none."""
+    """Values that no release records: negative numbers, machines that cannot run a job, and dates that are none."""
     for at, value in leaves(content):
         if isinstance(value, (int, float)) and value < 0:
             yield f"{at} is {value:g}, which is negative"
+    yield from _impossible_machines(decision.fit.candidate)
     for name, text in (("chosen_on", decision.chosen_on), ("expires_on", decision.expires_on)):
         try:
             date.fromisoformat(text or "2026-01-01")
         except ValueError:
             yield f"{name} is {text!r}, not a date"
+
+
+def _impossible_machines(chosen: Candidate) -> Iterator[str]:
+    counts = {"nodes": chosen.nodes, "replicas": chosen.replicas, "max_replicas": chosen.max_replicas, **asdict(chosen.parallelism)}
+    for name, count in counts.items():
+        least = 0 if name in MAY_BE_ZERO else 1
+        if isinstance(count, int) and not least <= count <= MAX_COUNT:
+            yield f"{name} is {count}, not {least} to {MAX_COUNT:,}"
+    if chosen.parallelism.accelerators > max(1, chosen.accelerators):
+        yield f"parallelism needs {chosen.parallelism.accelerators:,} accelerators, the machines have {chosen.accelerators:,}"
+    if chosen.capacity not in {"", *CapacityMode}:
+        yield f"capacity is {chosen.capacity!r}, not one of {', '.join(CapacityMode)}"
 
 
 def leaves(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:

@@ -210,7 +210,8 @@ class Pipeline:
             rank = 1 if self.buildability.reasons(self.plan)[rank - 1] else rank
         decision, stack = self._choice(rank, upgrade)
         made = self._decided(decision, stack, recorded=False)
-        edits = running_stack.replaced_place(self._readable_record, decision)
+        found = running_stack.unused_record(self._readable_record, self.plan, self.spec, self.path)
+        edits = (*found, *running_stack.replaced_place(self._readable_record, decision))
         return replace(made, decision=with_open_items(decision, made.before_you_build), edits=edits)
 
     def decision_of(self, rank: int) -> "Decision":

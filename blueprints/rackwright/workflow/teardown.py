@@ -18,27 +18,34 @@ def decide_for_teardown(pipeline: Pipeline) -> Decided:
     resources instead of removing those that exist.
     """
     problems: list[Problem] = []
+    file = decision_path(pipeline.path).name
     try:
         recorded = pipeline.recorded
     except UserError as error:
         problems.append(replace(error.problems[0], level=Level.WARNING))
         recorded = None
     if recorded and not recorded.by_hand:
-        return pipeline.unchecked(_placed(recorded, pipeline.spec, decision_path(pipeline.path).name), True)
+        return pipeline.unchecked(_placed(recorded, pipeline.spec, file), True)
     if recorded:
         now, found = revalidate(recorded, pipeline.spec, pipeline.catalog, decision_path(pipeline.path), pipeline.today)
         if all(problem.level is Level.WARNING or problem.stage is Stage.BUILD for problem in found):
+            _check_region(recorded, now, f"{file} was edited by hand")
             kept = replace(now, pins=recorded.pins, expires_on=recorded.expires_on)  # others would update what is about to be deleted
             return replace(pipeline.unchecked(kept, True), problems=tuple(replace(p, level=Level.WARNING) for p in found))
     guess, state = _first_choice(pipeline), "No decision was found"
     if recorded:
-        state = f"{decision_path(pipeline.path).name} was edited by hand and no longer satisfies the spec"
-        was, now = recorded.place, guess.fit.candidate
-        if was and (was.cloud, was.region) != (now.cloud, now.region):
-            raise _lost(f"{state}; it records machines in {was.region}, the spec's first choice is in {now.region}", "restore the file")
+        state = f"{file} was edited by hand and no longer satisfies the spec"
+        _check_region(recorded, guess, state)
     reason = f"{state}; the stack is assumed to run {guess.fit.candidate.label}"
     problems.append(Problem("D-teardown", reason, level=Level.WARNING, fix="check in a preview that nothing is created"))
     return replace(pipeline.unchecked(guess, False), problems=tuple(problems))
+
+
+def _check_region(recorded: Decision, made: Decision, state: str) -> None:
+    """Raises UserError where the recorded place and the machines of a decision are in other regions."""
+    was, now = recorded.place, made.fit.candidate
+    if was and (was.cloud, was.region) != (now.cloud, now.region):
+        raise _lost(f"{state}; it records a stack in {was.region}, its teardown would be in {now.region}", "restore the file")
 
 
 def _placed(decision: Decision, spec: Spec, file: str) -> Decision:

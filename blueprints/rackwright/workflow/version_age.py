@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 
-from rackwright.catalog.pinned_versions import support_of
+from rackwright.catalog.pinned_versions import support_of, support_of_image
 from rackwright.catalog.rows import Support
 from rackwright.diagnostics.problem import Level, Problem
 from rackwright.stackplan import StackPlan, VersionPins
@@ -43,16 +43,16 @@ def age_warnings(stack: StackPlan, release: VersionPins, path: Path, today: date
     for (part, version, replacement), same in names.items():
         shown = f"`rackwright choose {path.name} --upgrade` shows the change to {replacement}"
         fix = shown if replacement != version else "update rackwright; this release has none newer"
-        found += [replace(problem, fix=fix) for problem in _warnings(part, same, version, stack.place.cloud, today)]
+        found += [replace(problem, fix=fix) for problem in _warnings(part, same, version, stack, today)]
     return found
 
 
 def changes_of(recorded: Decision | None, release: Decision) -> list[VersionChange]:
     """The versions, machines and price that a decision would replace."""
-    cloud = release.fit.candidate.cloud
+    cloud, kubernetes = release.fit.candidate.cloud, release.pins.kubernetes
     ours, theirs = (_recorded_values(decision) if decision else {} for decision in (recorded, release))
     found = [(key, ours.get(key, ""), theirs.get(key, "")) for key in {**theirs, **ours}]
-    return [VersionChange(*key, old, new, _support_ends(key, new, cloud)) for key, old, new in found if old != new]
+    return [VersionChange(*key, old, new, _support_ends(key, new, cloud, kubernetes)) for key, old, new in found if old != new]
 
 
 def _recorded_values(decision: Decision) -> dict[tuple[str, str], str]:
@@ -74,12 +74,20 @@ def _versions(pins: VersionPins) -> Iterator[tuple[str, str, str]]:
 def _support(part: str, name: str, version: str, cloud: str) -> Support | None:
     if part == CONTROL_PLANE:
         return support_of(CONTROL_PLANE, cloud, version)
-    return support_of(name, "", version)
+    return support_of_image(name, cloud, version) if part == "images" else support_of(name, "", version.partition("@")[0])
 
 
-def _support_ends(key: tuple[str, str], version: str, cloud: str) -> str | None:
+def _support_ends(key: tuple[str, str], version: str, cloud: str, kubernetes: str) -> str | None:
     row = _support(*key, version, cloud)
+    if row and row.follows == CONTROL_PLANE:
+        row = support_of(CONTROL_PLANE, cloud, kubernetes)
     return row.support_ends if row else None
+
+
+def _following_images(stack: StackPlan) -> str:
+    """Names of the images whose support ends with that of the cluster's version."""
+    rows = ((name, _support("images", name, version, stack.place.cloud)) for name, version in stack.pins.images)
+    return ", ".join(name for name, row in rows if row and row.follows == CONTROL_PLANE)
 
 
 def _release_day(version: str) -> date | None:
@@ -90,7 +98,7 @@ def _release_day(version: str) -> date | None:
         return None  # eight digits that are no date
 
 
-def _warnings(part: str, names: list[str], version: str, cloud: str, today: date) -> Iterator[Problem]:
+def _warnings(part: str, names: list[str], version: str, stack: StackPlan, today: date) -> Iterator[Problem]:
     """Every warning about one version. A version without a known date causes none."""
     what = f"Kubernetes {version}" if part == CONTROL_PLANE else f"{', '.join(names)} {version}"
     if part == "images" and (released := _release_day(version)) and today - released > MAX_IMAGE_AGE:
@@ -100,11 +108,17 @@ def _warnings(part: str, names: list[str], version: str, cloud: str, today: date
             f"Image {what} is {age.days} days old, more than {MAX_IMAGE_AGE.days}; it lacks later security updates",
             level=Level.WARNING,
         )
-    for row in filter(None, (_support(part, name, version, cloud) for name in names)):
+    for row in dict.fromkeys(filter(None, (_support(part, name, version, stack.place.cloud) for name in names))):
         if row.deprecated:
             yield Problem("D-support", f"{what} is deprecated. {row.notes}", level=Level.WARNING)
-        ends = row.support_ends
-        if ends and today >= date.fromisoformat(ends) - NOTICE:
-            over = f"ended on {ends}" if today > date.fromisoformat(ends) else f"ends on {ends}"
-            after = f"; extended support costs extra and ends on {row.extended_ends}" if row.extended_ends else ""
-            yield Problem("D-support", f"Support of {what} {over}{after}{'. ' + row.notes if row.notes else ''}", level=Level.WARNING)
+        if row.support_ends and today >= date.fromisoformat(row.support_ends) - NOTICE:
+            images = _following_images(stack) if part == CONTROL_PLANE else ""
+            yield Problem("D-support", _end_of_support(what, row, images, today), level=Level.WARNING)
+
+
+def _end_of_support(what: str, row: Support, images: str, today: date) -> str:
+    """images: names of those whose support ends too."""
+    over = f"ended on {row.support_ends}" if f"{today}" > f"{row.support_ends}" else f"ends on {row.support_ends}"
+    after = f"; extended support costs extra and ends on {row.extended_ends}" if row.extended_ends else ""
+    follow = f". Node images follow it: {images}" if images else ""
+    return f"Support of {what} {over}{after}{follow}{'. ' + row.notes if row.notes else ''}"

@@ -204,7 +204,11 @@ def _address(cluster: Cluster, plan: ClusterPlan) -> tuple[Output[str], Output[s
 
 
 def _maintenance() -> ClusterMaintenancePolicyArgs:
-    """Control plane patches in a weekend window; no automatic upgrades of minor versions and nodes."""
+    """Control plane patches in a weekend window. Minor versions and nodes are not upgraded until support of the version ends.
+
+    UNTIL_END_OF_SUPPORT replaces `end_time`; GKE renews that day after an upgrade, and D-support warns 90 days before:
+    https://cloud.google.com/kubernetes-engine/docs/reference/rest/v1/projects.locations.clusters#Cluster.EndTimeBehavior
+    """
     options = ClusterMaintenancePolicyMaintenanceExclusionExclusionOptionsArgs(
         scope="NO_MINOR_OR_NODE_UPGRADES", end_time_behavior="UNTIL_END_OF_SUPPORT"
     )

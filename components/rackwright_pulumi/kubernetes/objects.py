@@ -37,14 +37,16 @@ class KubernetesObject(pulumi.CustomResource):
 class HelmRelease(pulumi.CustomResource):
     """A Helm release with a pinned version, rolled back if the installation fails. values: the plan's, with resolved Refs.
 
-    An `oci://` chart includes its registry, and accepts no repository. The SDK's class has the same inputs, but its module imports an
-    HTTP client.
+    An `oci://` chart includes its registry, and accepts no repository. With a digest, Helm compares the tag of the version with it and
+    refuses another one (ValidateReference of helm.sh/helm/v3 3.20.2, the version of pulumi-kubernetes 4.31 to 4.34).
+    The SDK's class has the same inputs, but its module imports an HTTP client.
     """
 
     def __init__(self, name: str, plan: ReleasePlan, values: Mapping[str, Any], opts: ResourceOptions):
+        version, at, digest = plan.version.partition("@")
         inputs = {
             "atomic": True,
-            "chart": plan.chart,
+            "chart": f"{plan.chart}{at}{digest}",
             "cleanupOnFail": True,
             "compat": "true",
             "maxHistory": MAX_REVISIONS,
@@ -54,7 +56,7 @@ class HelmRelease(pulumi.CustomResource):
             "skipAwait": False,
             "timeout": plan.timeout_s,
             "values": values,
-            "version": plan.version,
+            "version": version,
         }
         super().__init__("kubernetes:helm.sh/v3:Release", name, inputs, opts)
 

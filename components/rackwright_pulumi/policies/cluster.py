@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rackwright.diagnostics.problem import Level
 from rackwright.diagnostics.rule import Violation
 
+from rackwright_pulumi.naming import chart_name
 from rackwright_pulumi.policies.graph_view import (
     ACCESS_ENTRY,
     ADDON,
@@ -116,7 +117,7 @@ def custom_resources_wait_for_their_chart(view: GraphView) -> Iterator[Violation
     """A custom resource must depend on the release that installs its definition in the same cluster."""
     releases: dict[tuple[str, str], list[Node]] = {}
     for node in view.of(RELEASE):
-        chart = str(view.inputs(node).get("chart")).rsplit("/", 1)[-1]
+        chart = chart_name(view.inputs(node).get("chart"))
         releases.setdefault((view.kubernetes_cluster(node), chart), []).append(node)
     for node in view.graph.nodes.values():
         if not node.type.startswith("kubernetes:"):

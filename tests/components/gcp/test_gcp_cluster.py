@@ -76,6 +76,7 @@ def test_automatic_upgrades_exclude_minor_versions_and_nodes():
     inputs = cluster()
     (exclusion,) = inputs["maintenancePolicy"]["maintenanceExclusions"]
     assert exclusion["exclusionOptions"] == {"scope": "NO_MINOR_OR_NODE_UPGRADES", "endTimeBehavior": "UNTIL_END_OF_SUPPORT"}
+    assert "endTime" not in exclusion, "GKE takes one of both"
     assert inputs["minMasterVersion"] == "1.35"
     assert inputs["releaseChannel"] == {"channel": "REGULAR"}
 

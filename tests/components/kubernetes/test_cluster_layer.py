@@ -107,6 +107,12 @@ def test_an_update_does_not_wait_for_a_server_without_weights(kind, api, marked)
     assert annotations == ({"pulumi.com/skipAwait": "true"} if marked else {})
 
 
+def test_the_digest_of_a_chart_is_part_of_its_reference_and_not_of_its_version():
+    digest = f"sha256:{'0' * 64}"
+    inputs = release(layer((ReleasePlan("kueue", "kueue-system", KUEUE, f"0.19.2@{digest}"),), ()), "kueue").inputs
+    assert (inputs["chart"], inputs["version"]) == (f"{KUEUE}@{digest}", "0.19.2")
+
+
 def test_releases_are_pinned_atomic_and_named_as_in_the_plan(graph):
     inputs = release(graph, "kueue").inputs
     assert (inputs["name"], inputs["version"], inputs["chart"]) == ("kueue", "0.19.2", KUEUE)

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from rackwright_pulumi.naming import chart_name
 from rackwright_pulumi.simulator.computed import ResourceRequest
 from rackwright_pulumi.simulator.computed.kubernetes import CLUSTER_SCOPED
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets
@@ -107,7 +108,7 @@ def _is_defined(store: Store, token: str, cluster: str) -> bool:
     if cluster.startswith(EXTERNAL) or (" projects/" in cluster and group.endswith(GKE_GROUPS)):
         return True
     charts = [unwrap_secrets(r.inputs).get("chart", "") for r in store.all("kubernetes:helm.sh/v3:Release") if r.place == cluster]
-    if any(str(chart).rpartition("/")[2] in CRD_CHARTS.get(group, ()) for chart in charts):
+    if any(chart_name(chart) in CRD_CHARTS.get(group, ()) for chart in charts):
         return True
     definitions = store.all("kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition")
     return any(r.place == cluster and unwrap_secrets(r.inputs).get("spec", {}).get("group") == group for r in definitions)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from rackwright_pulumi.naming import chart_name
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.schema.references import EKS, cluster_place
 from rackwright_pulumi.simulator.store import Record, Store
@@ -54,7 +55,7 @@ class ClusterView:
 
     def has_release(self, chart: str) -> bool:
         """Whether the cluster has a Helm release of the chart, by the last part of its name."""
-        return any(str(unwrap_secrets(r.inputs).get("chart", "")).rpartition("/")[2] == chart for r in self.objects("Release"))
+        return any(chart_name(unwrap_secrets(r.inputs).get("chart", "")) == chart for r in self.objects("Release"))
 
     def create(self, token: str, owner: Record, key: str, inputs: Mapping[str, Any]) -> None:
         """Create a controller's resource in the cluster's account and region."""

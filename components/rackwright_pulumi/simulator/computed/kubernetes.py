@@ -1,5 +1,6 @@
 """Outputs of a Kubernetes API server: uid, resourceVersion, status. Custom resources have the same metadata."""
 
+from rackwright_pulumi.naming import chart_name
 from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest, autoname, lower_case_name
 
 CLUSTER_SCOPED = frozenset(
@@ -18,7 +19,7 @@ def release(request: ResourceRequest) -> tuple[str, Outputs]:
     status = {
         "name": name,
         "namespace": namespace,
-        "chart": str(request.get("chart", "")).rpartition("/")[2],
+        "chart": chart_name(request.get("chart", "")),
         "version": request.get("version", ""),
         "appVersion": request.get("version", ""),
         "revision": request.context.revision,

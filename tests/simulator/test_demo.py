@@ -1,0 +1,19 @@
+"""`make demo` without Pulumi."""
+
+import socket
+
+import pytest
+
+from sim import demo
+
+
+def test_an_engine_that_is_missing_is_not_downloaded(monkeypatch, capsys):
+    def connected(*_: object, **__: object) -> None:
+        pytest.fail("the demo opened a connection")
+
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(socket.socket, "connect", connected)
+    monkeypatch.setattr(demo, "live", lambda name: pytest.fail(f"{name} needs the engine"))
+    monkeypatch.setattr(demo, "plan_stack", lambda *_: None)
+    assert demo.main() == 0
+    assert "pulumi is not on PATH: this part is left out; install it (https://www.pulumi.com/docs/install)" in capsys.readouterr().out
