@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import yaml
 from rackwright.compile.compile import compile_plan
+from rackwright.compile.compile_context import RunningStack
 from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan import StackPlan, VersionPins
 from rackwright.validation.stack import check
@@ -76,7 +77,7 @@ def test_karpenter_uses_the_recorded_image():
     plan = PLANS["fleet-eks"]
     assert ("karpenter", "al2023@v20260728") in plan.pins.images
     older = VersionPins(images=(("karpenter", "al2023@v20260101"),))
-    pinned = compile_plan(*plans.eks_fleet_case(), today=plans.TODAY, pins=older)
+    pinned = compile_plan(*plans.eks_fleet_case(), today=plans.TODAY, running=RunningStack(pins=older))
     assert manifest(pinned, "nodes.gpu.class")["spec"]["amiSelectorTerms"] == [{"alias": "al2023@v20260101"}]
 
 

@@ -10,6 +10,7 @@ import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.cli.session import Session
 from rackwright.compile.compile import compile_plan
+from rackwright.compile.compile_context import RunningStack
 from rackwright.compile.storage.lustre import file_system_of
 from rackwright.sizing.node.file_system import LustreSize
 from rackwright.validation.stack.storage.lustre import delivered_throughput
@@ -26,7 +27,7 @@ OVER_TCP = LustreSize(36000, "fsx-lustre-persistent2-500", 500)
 def stack(need: tuple[float, float], recorded: LustreSize | None = None, nodes: int = 4, machine: str = "p5.48xlarge", **lustre):
     options = {"ttl": "14d", "kind": "training-cluster", "storage": {"lustre": lustre} if lustre else "lustre"}
     spec, sizing, fit = plans.training_case(nodes, machine, blueprint=options)
-    return compile_plan(spec, plans.with_storage(sizing, *need), fit, today=plans.TODAY, file_system=recorded)
+    return compile_plan(spec, plans.with_storage(sizing, *need), fit, today=plans.TODAY, running=RunningStack(file_system=recorded))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from datetime import date, datetime
 import pytest
 import yaml
 from rackwright.compile.compile import compile_plan
+from rackwright.compile.compile_context import RunningStack
 from rackwright.stackplan import BlueprintKind
 
 from tests import plans
@@ -163,7 +164,7 @@ def test_secrets_of_the_run_are_references():
 def test_expiry_counts_from_today_unless_recorded():
     case = plans.training_case()
     assert plans.compiled(case).expires_on == "2026-12-05"
-    recorded = compile_plan(*case, today=date(2027, 1, 1), expires_on="2026-12-05")
+    recorded = compile_plan(*case, today=date(2027, 1, 1), running=RunningStack(expires_on="2026-12-05"))
     assert recorded.expires_on == "2026-12-05"
     assert ("expires-on", "2026-12-05") in recorded.tags
 

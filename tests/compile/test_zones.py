@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.compile import compile_plan
+from rackwright.compile.compile_context import RunningStack
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
 from rackwright.stackplan import PlacePlan, is_zone_id
@@ -89,7 +90,7 @@ LETTERS = PlacePlan("aws", "us-east-1", "us-east-1a", ("us-east-1a", "us-east-1b
 
 def recorded(was: PlacePlan, place: dict | None = None, **more) -> PlacePlan:
     case = plans.training_case(place=plans.AWS | (place or {}), **({"zones": ("use1-az1", "use1-az6")} | more))
-    return compile_plan(*case, today=plans.TODAY, place=was).place
+    return compile_plan(*case, today=plans.TODAY, running=RunningStack(place=was)).place
 
 
 def test_a_recorded_place_keeps_its_zones():
@@ -157,9 +158,9 @@ def test_a_recorded_fleet_gets_a_further_zone_by_choosing_again():
     """A managed node group cannot change its subnets."""
     case = plans.managed_fleet_case(zones=("use1-az2", "use1-az6"), place=plans.AWS | NAMED)
     was = replace(LETTERS, zone="use1-az6", control_zones=("use1-az6", "use1-az2"), zone_assumed=False)
-    assert compile_plan(*case, today=plans.TODAY, place=was).pool("gpu").zones == ("use1-az6",)
+    assert compile_plan(*case, today=plans.TODAY, running=RunningStack(place=was)).pool("gpu").zones == ("use1-az6",)
     kept = replace(was, further_zones=("use1-az2",))
-    assert compile_plan(*case, today=plans.TODAY, place=kept).pool("gpu").zones == ("use1-az6", "use1-az2")
+    assert compile_plan(*case, today=plans.TODAY, running=RunningStack(place=kept)).pool("gpu").zones == ("use1-az6", "use1-az2")
 
 
 @pytest.mark.parametrize("build", [box, cluster])

@@ -24,7 +24,10 @@ READ_FACTS = {"policies", "simulator"}
 """These may also import the catalog, for facts and quotas of machines."""
 MAY_IMPORT = {
     "deployer": ("rackwright.diagnostics", "rackwright_pulumi.deployer", "rackwright_pulumi.resource_graph"),
-    "policies": ("rackwright.catalog", "rackwright.diagnostics", "rackwright_pulumi.policies", "rackwright_pulumi.resource_graph"),
+    "policies": (
+        *("rackwright.catalog", "rackwright.diagnostics"),
+        *("rackwright_pulumi.naming", "rackwright_pulumi.policies", "rackwright_pulumi.resource_graph"),
+    ),
     "lookup": (
         *("rackwright.catalog", "rackwright.stackplan", "rackwright.diagnostics", "rackwright.files", "rackwright.validation"),
         *("rackwright_pulumi.lookup", "rackwright_pulumi.aws"),
@@ -230,7 +233,7 @@ def test_no_cycles_between_the_packages_of_the_pulumi_half():
         package = path.relative_to(PULUMI).parts[0].removesuffix(".py")
         imported = {name.split(".")[1] for name in imports(path) if name.startswith("rackwright_pulumi.")}
         graph.get(package, set()).update((imported & packages) - {package})
-    assert graph["policies"] == {"resource_graph"}
+    assert graph["policies"] == {"naming", "resource_graph"}
     assert cycles(graph) == []
 
 

@@ -49,8 +49,12 @@ def settled(path: Path, spec, catalog: Catalog | None = None):
 
 
 def problems(path: Path, spec, catalog: Catalog | None = None) -> list[str]:
-    """Errors only."""
-    return [str(p) for p in settled(path, spec, catalog)[1] if p.level is Level.ERROR]
+    """Errors only, also of a file that cannot be read."""
+    try:
+        found = settled(path, spec, catalog)[1]
+    except UserError as refused:
+        found = refused.problems
+    return [str(p) for p in found if p.level is Level.ERROR]
 
 
 def test_a_decision_file_round_trips(box):
@@ -259,7 +263,7 @@ def test_a_cluster_of_an_earlier_release_keeps_the_access_entry_of_its_creator(t
     decision = read_decision(file)
     assert decision
     assert decision.creator_is_admin
-    for stack in (compiled(decision, load(path), TODAY), Pipeline(path, TODAY).choose().plan):
+    for stack in (compiled(decision, load(path), TODAY, catalog=Catalog.default()), Pipeline(path, TODAY).choose().plan):
         assert stack.cluster
         assert (stack.cluster.creator_is_admin, stack.cluster.deployer_is_admin) == (True, False)
     assert Pipeline(path, TODAY).choose().decision.creator_is_admin

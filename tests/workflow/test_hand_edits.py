@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import Level
+from rackwright.diagnostics.problem import Level, Stage
 from rackwright.sizing.selection import revalidation
 from rackwright.sizing.size import size
 from rackwright.spec.quotas import without_quotas
@@ -19,7 +19,7 @@ from rackwright.workflow import decision
 from rackwright.workflow.decision import decision_path, leaves, read_decision, spec_digests
 from rackwright.workflow.load import load
 from rackwright.workflow.pipeline import Pipeline
-from rackwright.workflow.recorded import recorded_place, recorded_rank
+from rackwright.workflow.recorded import recorded_rank, running_stack
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
@@ -177,7 +177,7 @@ def test_a_new_choice_uses_no_leaf_of_an_edited_file(box, recorded):
     for at, value in leaves(content):
         write(box, with_leaf(content, at, valid.get(value, other(value)) if isinstance(value, str) else other(value)))
         record, codes = answer(lambda: read_decision(decision_path(box)))
-        assert (recorded_place(record, whole.spec), recorded_rank(record, whole.plan, whole.spec)) == (None, None), at
+        assert (running_stack(record, whole.spec).place, recorded_rank(record, whole.plan, whole.spec)) == (None, None), at
         assert codes or (record and not record.has_versions_for(whole.spec, whole.plan.fits[0])), at
 
 
@@ -254,6 +254,6 @@ def test_an_edited_file_places_nothing_at_the_next_choice(box, recorded, at, val
 
 def test_a_plan_says_that_an_edited_file_is_not_built(box):
     write(box, with_leaf(json.loads(decision_path(box).read_text()), f"{CANDIDATE}.machine", "g6.xlarge"))
-    assert Pipeline(box, TODAY).preview().recorded == (
-        "box.decision.json was edited by hand: `pulumi up` stops until `rackwright choose` records another"
-    )
+    (found,) = [problem for problem in Pipeline(box, TODAY).preview().problems if problem.code == "D-by-hand"]
+    assert found.stage is Stage.BUILD
+    assert found.fix.endswith("box.yaml`, or restore the file")

@@ -270,8 +270,7 @@ SUPPORTED_VERSIONS = sourced_table(
     "component kubernetes_first",
     same(text, "component"),
     same(minor, "kubernetes_first"),
-    same(maybe(minor), "kubernetes_last"),
-    same(maybe(count), "older_minors"),
+    same(maybe(minor), "kubernetes_last") | same(maybe(count), "older_minors"),
     same(words, "first_release notes"),
 )
 

@@ -10,7 +10,7 @@ from rackwright.compile.blueprints.inference_fleet_eks import eks_fleet_plan
 from rackwright.compile.blueprints.inference_fleet_gke import gke_fleet_plan
 from rackwright.compile.blueprints.tpu_pod import tpu_plan
 from rackwright.compile.blueprints.training_cluster import training_plan
-from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.compile_context import NEW_STACK, CompileContext, RunningStack
 from rackwright.compile.cost_alerts import with_cost_alerts
 from rackwright.compile.nodes.roll import with_rolls
 from rackwright.compile.spec_options import apply_spec_options
@@ -19,10 +19,9 @@ from rackwright.compile.version_pins import with_version_pins
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem, Stage
 from rackwright.sizing.blueprint_kind import blueprint_kind
-from rackwright.sizing.node.file_system import LustreSize
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
-from rackwright.stackplan import BlueprintKind, PlacePlan, StackPlan, VersionPins
+from rackwright.stackplan import BlueprintKind, StackPlan
 from rackwright.validation.spec import candidate_problems
 
 PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = {
@@ -41,32 +40,25 @@ def compile_plan(
     fit: Fit,
     *,
     today: date,
-    pins: VersionPins | None = None,
-    expires_on: str | None = None,
     now: datetime | None = None,
     catalog: Catalog | None = None,
-    place: PlacePlan | None = None,
-    file_system: LustreSize | None = None,
-    creator_is_admin: bool = False,
+    running: RunningStack = NEW_STACK,
 ) -> StackPlan:
     """Compile the stack of a fit.
 
     today: start of the time to live. now: default noon of today; decides whether a capacity block has started.
-    pins, expires_on, place, file_system: recorded by a decision; they replace this release's versions, the expiry counted from `today`,
-    the zones that the catalog would give, where the spec still allows the recorded ones, and the tier and network of the file system.
-    creator_is_admin: recorded by a decision too; the access of the deployer to a cluster of an earlier release.
+    running: recorded by a decision; replaces this release's versions, the expiry counted from `today`, the zones that the catalog would
+    give, where the spec still allows the recorded ones, the tier and network of the file system, and the access of the deployer.
     catalog: the catalog that the plan was sized with; default: the embedded one.
     Raises UserError where the spec has an option that the stack of this fit does not have (stage PLAN), or this release cannot build the
     stack (stage BUILD).
     """
     kind = blueprint_of(spec, fit)
-    context = CompileContext(
-        spec, plan, fit, today, expires_on, now, place, file_system, creator_is_admin, catalog=catalog or Catalog.default()
-    )
+    context = CompileContext(spec, plan, fit, today, now, running, catalog=catalog or Catalog.default())
     if problems := refusals(context):
         raise UserError(problems)
     compiled = with_rolls(context, with_cost_alerts(context, apply_spec_options(context, PATHS[kind, fit.candidate.cloud](context))))
-    return with_version_pins(compiled, pins) if pins else compiled
+    return with_version_pins(compiled, running.pins) if running.pins else compiled
 
 
 def blueprint_of(spec: Spec, fit: Fit) -> BlueprintKind:

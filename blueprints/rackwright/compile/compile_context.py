@@ -13,7 +13,7 @@ from rackwright.sizing.plan import Candidate, Fit, SizingPlan
 from rackwright.spec.infra import Place
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
-from rackwright.stackplan import PlacePlan
+from rackwright.stackplan import PlacePlan, VersionPins
 
 DAY_S = 86400
 
@@ -24,20 +24,32 @@ def moment(today: date, now: datetime | None) -> datetime:
 
 
 @dataclass(frozen=True)
+class RunningStack:
+    """Parts of a stack that its decision records, and that stay for as long as the stack runs. None or False: not recorded.
+
+    place: its zones stay, because other zones replace every subnet. file_system: its tier and network stay, because others replace it.
+    creator_is_admin: whether EKS made the access entry of the cluster's creator; an explicit one conflicts with it.
+    """
+
+    pins: VersionPins | None = None
+    expires_on: str | None = None
+    place: PlacePlan | None = None
+    file_system: LustreSize | None = None
+    creator_is_admin: bool = False
+
+
+NEW_STACK = RunningStack()
+
+
+@dataclass(frozen=True)
 class CompileContext:
     spec: Spec
     sizing: SizingPlan
     fit: Fit
     today: date
-    recorded_expiry: str | None = None
     now: datetime | None = None
     """Current time; None where only the date is known."""
-    recorded_place: PlacePlan | None = None
-    """Where the stack runs, from its decision. Its zones stay, because other zones replace every subnet."""
-    recorded_file_system: LustreSize | None = None
-    """The file system of the stack, from its decision. Its tier and network stay, because others replace it."""
-    creator_is_admin: bool = False
-    """Whether the cluster was created with EKS's own access entry of its creator, from the decision: an explicit one conflicts with it."""
+    running: RunningStack = NEW_STACK
     catalog: Catalog = field(kw_only=True)
     """The catalog that the plan was sized with."""
 
@@ -73,8 +85,8 @@ class CompileContext:
     @property
     def expires_on(self) -> str:
         """ISO date of expiry; empty without a time to live."""
-        if self.recorded_expiry is not None:
-            return self.recorded_expiry
+        if self.running.expires_on is not None:
+            return self.running.expires_on
         ttl = self.spec.blueprint.ttl
         return "" if ttl is None else (self.today + timedelta(days=math.ceil(ttl / DAY_S))).isoformat()
 

@@ -20,6 +20,7 @@ from rackwright.catalog import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import FSX, profile
 from rackwright.compile import compile_plan
+from rackwright.compile.compile_context import RunningStack
 from rackwright.compile.storage.lustre import file_system_of
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
@@ -243,19 +244,10 @@ def renewal(path: Path, word: str = "renew") -> str:
 
 def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None, *, catalog: Catalog) -> StackPlan:
     """The stack of the recorded machines, with the recorded versions, expiry, zones, file system and access of the cluster's creator."""
-    return compile_plan(
-        spec,
-        decision.plan,
-        decision.fit,
-        today=today,
-        pins=decision.pins,
-        expires_on=decision.expires_on,
-        now=now,
-        catalog=catalog,
-        place=decision.place,
-        file_system=recorded_file_system(decision, spec, catalog),
-        creator_is_admin=decision.creator_is_admin,
+    running = RunningStack(
+        decision.pins, decision.expires_on, decision.place, recorded_file_system(decision, spec, catalog), decision.creator_is_admin
     )
+    return compile_plan(spec, decision.plan, decision.fit, today=today, now=now, catalog=catalog, running=running)
 
 
 def recorded_file_system(decision: Decision, spec: Spec, catalog: Catalog) -> LustreSize | None:

@@ -18,9 +18,17 @@ from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.spec.reading.read_spec import Reading
 from rackwright.spec.reading.source import read_file
 from rackwright.spec.spec import Spec
-from rackwright.workflow import recorded as running_stack
 from rackwright.workflow.decided import Decided
 from rackwright.workflow.load import examine
+from rackwright.workflow.recorded import (
+    file_system_warnings,
+    kept_file_system,
+    recorded_instead,
+    recorded_rank,
+    replaced_place,
+    running_stack,
+    unused_record,
+)
 
 if TYPE_CHECKING:
     from rackwright.sizing.node.file_system import LustreSize
@@ -114,17 +122,10 @@ class Pipeline:
         from rackwright.compile.compile import compile_plan
 
         if (fit, file_system) not in self._stacks:
+            running = replace(running_stack(self._readable_record, self.spec), file_system=file_system)
             with self._located(fit.candidate.place):
                 self._stacks[fit, file_system] = compile_plan(
-                    self.spec,
-                    plan,
-                    fit,
-                    today=self.today,
-                    now=self.now,
-                    catalog=self.catalog,
-                    place=running_stack.recorded_place(self._readable_record, self.spec),
-                    file_system=file_system,
-                    creator_is_admin=running_stack.keeps_creator(self._readable_record, self.spec),
+                    self.spec, plan, fit, today=self.today, now=self.now, catalog=self.catalog, running=running
                 )
         return self._stacks[fit, file_system]
 
@@ -159,7 +160,7 @@ class Pipeline:
 
         fit = fit or self.plan.chosen
         refused = self.record_refusal
-        recorded = "" if refused else running_stack.recorded_instead(self._readable_record, fit, self.path)
+        recorded = "" if refused else recorded_instead(self._readable_record, fit, self.path)
         empty = StackPreview(plan=self.plan, recorded=recorded, refusals=self.buildability.reasons(self.plan), problems=refused)
         if fit is None:
             return empty
@@ -206,12 +207,12 @@ class Pipeline:
 
             raise UserError([no_fit(self.plan, self.path), *self.pin_problems], str(self.path))
         if rank is None:
-            rank = running_stack.recorded_rank(self._readable_record, self.plan, self.spec) or 1
+            rank = recorded_rank(self._readable_record, self.plan, self.spec) or 1
             rank = 1 if self.buildability.reasons(self.plan)[rank - 1] else rank
         decision, stack = self._choice(rank, upgrade)
         made = self._decided(decision, stack, recorded=False)
-        found = running_stack.unused_record(self._readable_record, self.plan, self.spec, self.path)
-        edits = (*found, *running_stack.replaced_place(self._readable_record, decision))
+        found = unused_record(self._readable_record, self.plan, self.spec, self.path)
+        edits = (*found, *replaced_place(self._readable_record, decision))
         return replace(made, decision=with_open_items(decision, made.before_you_build), edits=edits)
 
     def decision_of(self, rank: int) -> "Decision":
@@ -224,7 +225,7 @@ class Pipeline:
 
         fit = fit_of_rank(self.plan, rank)
         old = self._readable_record
-        stack = self._compiled(self.plan, fit, running_stack.kept_file_system(old, self.spec, fit, self.catalog))
+        stack = self._compiled(self.plan, fit, kept_file_system(old, self.spec, fit, self.catalog))
         if old and not upgrade and old.has_versions_for(self.spec, fit):
             stack = with_version_pins(stack, old.pins)
         return record(self.spec, self.plan, rank, stack, self.today), stack
@@ -269,7 +270,7 @@ class Pipeline:
         if outcome.errors or outcome.stack is None or outcome.bill is None:
             raise UserError(outcome.problems, self.source)
         fresh = self._compiled(decision.plan, decision.fit)
-        differs = running_stack.file_system_warnings(outcome.stack, fresh, self.path)
+        differs = file_system_warnings(outcome.stack, fresh, self.path)
         problems = (*outcome.problems, *differs, *age_warnings(outcome.stack, fresh.pins, self.path, self.today))
         return Decided(self.spec, decision, outcome.stack, outcome.bill, recorded, problems)
 

@@ -11,6 +11,7 @@ from rackwright.diagnostics.problem import Level, Problem
 
 if TYPE_CHECKING:
     from rackwright.catalog.read import Catalog
+    from rackwright.compile.compile_context import RunningStack
     from rackwright.sizing.node.file_system import LustreSize
     from rackwright.sizing.plan import Fit, SizingPlan
     from rackwright.spec.spec import Spec
@@ -30,8 +31,6 @@ def recorded_instead(record: "Decision | None", fit: "Fit | None", path: Path) -
     if record is None or (fit and identity(record.fit.candidate) == identity(fit.candidate)):
         return ""
     machines = record.fit.candidate.label
-    if record.by_hand:
-        return f"{decision_path(path).name} was edited by hand: `pulumi up` stops until `rackwright choose` records another"
     if fit is None:
         return f"{decision_path(path).name} records {machines}: `pulumi up` builds that; no candidate of today meets the goals"
     return f"{decision_path(path).name} records {machines}: `pulumi up` builds that, until `rackwright choose` records another"
@@ -46,17 +45,25 @@ def moved(was: "PlacePlan | None", now: "PlacePlan") -> str:
 
 def replaced_place(record: "Decision | None", decision: "Decision") -> tuple[Problem, ...]:
     """A warning about a new decision that moves the recorded stack."""
-    if record is None or record.spec != decision.spec or not (decision.place and (reason := moved(record.place, decision.place))):
+    is_running = record is not None and not record.by_hand and record.spec == decision.spec
+    reason = moved(record.place, decision.place) if record and is_running and decision.place else ""
+    if not reason:
         return ()
     fix = "copy what is needed from its disks and file systems first, or restore the decision file from version control"
     return (Problem("D-moved", reason, level=Level.WARNING, fix=fix),)
 
 
-def recorded_place(record: "Decision | None", spec: "Spec") -> "PlacePlan | None":
-    """Where the stack runs, so that choosing again does not move it, with the zones of the spec."""
-    if record is None or record.by_hand or record.place is None:
-        return None
-    return replace(record.place, further_zones=tuple(zone for entry in spec.infra.places for zone in entry.zones))
+def running_stack(record: "Decision | None", spec: "Spec") -> "RunningStack":
+    """What of the recorded stack stays in every new choice: where it runs, with the zones of the spec, and the access of its creator."""
+    from rackwright.compile.compile_context import NEW_STACK, RunningStack
+
+    if record is None:
+        return NEW_STACK
+    creator = record.spec == spec.name and record.creator_is_admin
+    if record.by_hand or record.place is None:
+        return RunningStack(creator_is_admin=creator)
+    further = tuple(zone for entry in spec.infra.places for zone in entry.zones)
+    return RunningStack(place=replace(record.place, further_zones=further), creator_is_admin=creator)
 
 
 def kept_file_system(record: "Decision | None", spec: "Spec", fit: "Fit", catalog: "Catalog") -> "LustreSize | None":
@@ -76,11 +83,6 @@ def file_system_warnings(stack: "StackPlan", fresh: "StackPlan", path: Path) -> 
     reason = f"The recorded file system, {kept.volume} of {kept.capacity_gib:,} GiB, is kept; a new stack would get {new.volume}"
     fix = f"copy the data, remove the stack and {decision_path(path).name}, and choose again; or keep it"
     return [Problem("D-file-system", reason, fix=fix, level=Level.WARNING)]
-
-
-def keeps_creator(record: "Decision | None", spec: "Spec") -> bool:
-    """Whether the stack's cluster has EKS's own access entry of its creator, which stays for the life of the cluster."""
-    return record is not None and record.spec == spec.name and record.creator_is_admin
 
 
 def recorded_rank(record: "Decision | None", plan: "SizingPlan", spec: "Spec") -> int | None:

@@ -204,9 +204,7 @@ def _address(cluster: Cluster, plan: ClusterPlan) -> tuple[Output[str], Output[s
 
 
 def _maintenance() -> ClusterMaintenancePolicyArgs:
-    """Control plane patches in a weekend window. Minor versions and nodes are not upgraded until support of the version ends.
-
-    UNTIL_END_OF_SUPPORT replaces `end_time`; GKE renews that day after an upgrade, and D-support warns 90 days before:
+    """Control plane patches in a weekend window. Minor versions and nodes stay until their support ends; D-support warns 90 days before:
     https://cloud.google.com/kubernetes-engine/docs/reference/rest/v1/projects.locations.clusters#Cluster.EndTimeBehavior
     """
     options = ClusterMaintenancePolicyMaintenanceExclusionExclusionOptionsArgs(

@@ -30,8 +30,8 @@ def cluster_plan(context: CompileContext, gateway_api: bool = False) -> ClusterP
         # EKS rejects a second access entry of one principal, and creates the one of the cluster's creator.
         admins=tuple(name for name in blueprint.admins if name.startswith(prefixes) and name != context.place.role),
         viewers=tuple(name for name in blueprint.viewers if name.startswith(prefixes) and name not in blueprint.admins),
-        creator_is_admin=context.creator_is_admin,
-        deployer_is_admin=not context.creator_is_admin,
+        creator_is_admin=context.running.creator_is_admin,
+        deployer_is_admin=not context.running.creator_is_admin,
     )
 
 

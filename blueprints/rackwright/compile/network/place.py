@@ -60,7 +60,7 @@ def _offering(context: CompileContext) -> list[str]:
 
 def _recorded(context: CompileContext) -> PlacePlan | None:
     """The place of the decision, where the candidate is in its region and account. A zone ID must still offer the machine."""
-    was, cloud = context.recorded_place, profile(context.candidate.cloud)
+    was, cloud = context.running.place, profile(context.candidate.cloud)
     account = getattr(context.place, cloud.owner_field) or ""
     if was is None or (was.cloud, was.region) != (cloud.name, context.candidate.region) or was.account not in ("", account):
         return None

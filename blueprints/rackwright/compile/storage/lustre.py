@@ -19,7 +19,7 @@ def lustre_plan(context: CompileContext, zone: str, buckets: tuple[BucketPlan, .
     An SSD file system imports the data bucket, and exports checkpoints to a bucket that this stack creates. Intelligent-Tiering cannot be
     linked to buckets: https://docs.aws.amazon.com/fsx/latest/LustreGuide/fsx-data-repositories.html
     """
-    recorded = context.recorded_file_system
+    recorded = context.running.file_system
     size = lustre_size(context.spec, context.sizing, context.candidate, context.machine, context.catalog, recorded)
     if size is None:
         return None
