@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 Layers = Annotated[
     str, typer.Option("--layers", metavar="NAMES", help="Only these layers, as in rackwright:layers: base,cluster.", show_default="all")
 ]
-Below = Annotated[
-    str, typer.Option("--below", metavar="STACK", help="The stack with the earlier layers, as in rackwright:below.", show_default="")
+UpstreamStack = Annotated[
+    str,
+    typer.Option("--upstream-stack", metavar="STACK", help="The stack with the earlier layers: rackwright:below.", show_default=""),
 ]
 DEFAULT_PROJECT = "rackwright"
 """Name of the Pulumi project in URNs, as in Pulumi.yaml of this repository and of new projects."""
@@ -44,11 +45,11 @@ def graph(
     as_json: AsJson = False,
     form: Annotated[GraphFormat, typer.Option("--format", help="A tree, Graphviz DOT or a Mermaid flowchart.")] = GraphFormat.TREE,
     layers: Layers = "",
-    below: Below = "",
+    upstream_stack: UpstreamStack = "",
     today: Today = None,
 ) -> None:
     """Print every resource of the recorded or first choice. Needs no cloud and no Pulumi CLI."""
-    found = graph_of(Session.of(spec, as_json or form is not GraphFormat.TREE, today, layers, below))
+    found = graph_of(Session.of(spec, as_json or form is not GraphFormat.TREE, today, layers, upstream_stack))
     if as_json or form is not GraphFormat.TREE:
         emit(found if as_json else as_dot(found) if form is GraphFormat.DOT else as_mermaid(found))
         return
@@ -63,7 +64,7 @@ def diff(
     ],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The changed spec, graph or state.")],
     layers: Layers = "",
-    below: Below = "",
+    upstream_stack: UpstreamStack = "",
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
@@ -71,7 +72,7 @@ def diff(
     from rackwright_pulumi.testing.diff import compare
 
     def read(path: Path, stack: str = "", project: str = "") -> dict[str, Any]:
-        return _read(path, lambda: graph_of(Session.of(path, as_json, today, layers, below), stack, project))
+        return _read(path, lambda: graph_of(Session.of(path, as_json, today, layers, upstream_stack), stack, project))
 
     before = read(old)
     after = read(new, before.get("stack", ""), before.get("project", ""))
@@ -88,13 +89,13 @@ def policy(
     spec: SpecPath,
     preview: Annotated[bool, typer.Option("--preview", help="Only the permissions for `pulumi preview` and `pulumi refresh`.")] = False,
     layers: Layers = "",
-    below: Below = "",
+    upstream_stack: UpstreamStack = "",
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
     """Print the IAM policies that `pulumi up` needs on AWS. Each is within the size limit of a managed policy."""
     del as_json  # always JSON
-    session = Session.of(spec, True, today, layers, below)
+    session = Session.of(spec, True, today, layers, upstream_stack)
     place = _on_aws(session).place
     from rackwright_pulumi.testing.placeholders import WILDCARD
 
@@ -149,12 +150,12 @@ def doctor(
     profile: Annotated[str | None, typer.Option(help="Profile of the AWS configuration.", show_default="from the environment")] = None,
     imports: Annotated[Path | None, typer.Option("--imports", help="Also write the file for `pulumi import --file`.")] = None,
     layers: Layers = "",
-    below: Below = "",
+    upstream_stack: UpstreamStack = "",
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
     """List resources that the cloud has and the state lacks, with the command that imports each. Read only."""
-    session = Session.of(spec, as_json, today, layers, below)
+    session = Session.of(spec, as_json, today, layers, upstream_stack)
     plan = session.stack() if simulated else _on_aws(session)
     from rackwright_pulumi.doctor import account_inventory, command, diagnose, simulated_inventory
     from rackwright_pulumi.lookup import Account

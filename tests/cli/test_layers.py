@@ -43,7 +43,7 @@ def test_the_graph_of_layers_is_that_of_their_program(rackwright, stacks, base):
     lower = rackwright("graph", SPEC, "--layers", "base", "--json", *TODAY).json["resources"]
     assert labels(lower) == labels(base.as_json()["resources"])
     layers = "cluster,operators,workloads"
-    upper = rackwright("graph", SPEC, "--layers", layers, "--below", BELOW, "--json", *TODAY).json["resources"]
+    upper = rackwright("graph", SPEC, "--layers", layers, "--upstream-stack", BELOW, "--json", *TODAY).json["resources"]
     assert labels(upper) == labels(program({BELOW: base.outputs}, layers=layers, below=BELOW).as_json()["resources"])
 
 

@@ -14,7 +14,7 @@ needs_contracts = pytest.mark.skipif(not ROOT.is_dir(), reason="no ../shared/con
 
 
 def chart_values(name: str, version: str) -> dict[str, Any]:
-    return yaml.safe_load((ROOT / "chart-values" / f"{name}-{version.removeprefix('v')}.yaml").read_text())
+    return yaml.safe_load((ROOT / "chart-values" / f"{name}-{version.partition('@')[0].removeprefix('v')}.yaml").read_text())
 
 
 def unknown_paths(given: dict[str, Any], known: dict[str, Any], path: str = "") -> list[str]:

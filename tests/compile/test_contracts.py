@@ -17,7 +17,7 @@ OUTSIDE = {
 @pytest.mark.parametrize("name", PLANS)
 def test_every_chart_value_exists_in_the_chart(name):
     for release in PLANS[name].releases:
-        values = chart_values(release.chart.rpartition("/")[2], release.version)
+        values = chart_values(release.chart.rpartition("/")[2], release.chart_version)
         assert unknown_paths(release.values, values) == [], release.name
 
 

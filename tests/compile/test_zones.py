@@ -184,6 +184,7 @@ def test_one_letter_is_completed_by_zone_ids_that_support_control_planes(letter)
     plan = cluster({"zones": [letter]}, **IDS)
     assert plan.place.control_zones == ("use1-az1", "use1-az2")
     assert {subnet.zone for subnet in plan.network.subnets if subnet.purpose == "nodes"} == {letter}
+    assert plan.network.endpoint_zones == ("use1-az1", "use1-az2"), "the letter may be one of them, and EC2 takes one subnet per zone"
     assert not warned(plan)
 
 

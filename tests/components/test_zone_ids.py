@@ -32,6 +32,14 @@ def test_a_subnet_has_an_id_or_a_name():
         assert {k for node in found for k in node.inputs if k.startswith("availabilityZone")} == {key}
 
 
+def test_interface_endpoints_are_in_zones_of_one_form():
+    found = graph(plans.compiled(plans.training_case(place=plans.AWS | {"zones": ["us-east-1c"]}, zones=IDS)))
+    zones = {node.id: node.inputs.get("availabilityZoneId") for node in found.by_type(SUBNET)}
+    used = [node.inputs["subnetIds"] for node in found.by_type("aws:ec2/vpcEndpoint:VpcEndpoint") if node.inputs.get("subnetIds")]
+    assert used
+    assert all(sorted(zones[subnet] for subnet in subnets) == ["use1-az1", "use1-az2"] for subnets in used)
+
+
 def test_a_data_disk_is_in_the_zone_of_its_subnet():
     """EBS requires the zone's name, which is known per account at deployment."""
     made = graph(box({"zones": ["use1-az2"]}))

@@ -22,6 +22,12 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
+def test_a_release_in_the_changelog_has_each_section_once():
+    for release in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1:]:
+        sections = re.findall(r"^### (.+)$", release, re.MULTILINE)
+        assert sorted(set(sections)) == sorted(sections)
+
+
 def blocks(path: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
 

@@ -87,6 +87,16 @@ def test_references_to_deleted_resources_are_errors_and_to_unknown_ids_are_not(a
     aws.create(SUBNET, "a", {"vpcId": "vpc-0fromelsewhere", "cidrBlock": "10.0.0.0/24"})
 
 
+def test_an_interface_endpoint_has_one_subnet_per_zone_however_the_zone_is_named(aws):
+    vpc = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
+    zones = {"availabilityZone": "us-east-1b"}, {"availabilityZoneId": "use1-az2"}, {"availabilityZoneId": "use1-az1"}
+    ids = [aws.create(SUBNET, str(i), {"vpcId": vpc.id, "cidrBlock": f"10.0.{i}.0/24"} | zone).id for i, zone in enumerate(zones)]
+    fixed = {"vpcId": vpc.id, "serviceName": "com.amazonaws.us-east-1.sts", "vpcEndpointType": "Interface"}
+    with pytest.raises(Refusal, match="DuplicateSubnetsInSameZone"):
+        aws.create("aws:ec2/vpcEndpoint:VpcEndpoint", "sts", fixed | {"subnetIds": ids})
+    aws.create("aws:ec2/vpcEndpoint:VpcEndpoint", "sts", fixed | {"subnetIds": ids[1:]})
+
+
 def test_subnets_lie_in_their_network_without_overlap(aws):
     vpc = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
     aws.create(SUBNET, "a", {"vpcId": vpc.id, "cidrBlock": "10.0.0.0/20"})

@@ -24,7 +24,7 @@ def _aws(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator
         yield hourly("public IPv4 address of the NAT gateway", 1, "address", fee_price(catalog, "public-ipv4", stack.place, "hour"), hours)
         yield by_use("traffic through the NAT gateway", "GiB", fee_price(catalog, "nat-gateway-data", stack.place, "GiB"))
     count = sum(INTERFACES.get(name, 1) for name in stack.network.private_endpoints)
-    zones = len({subnet.zone for subnet in stack.network.subnets if not subnet.public})
+    zones = len(stack.network.endpoint_zones)
     if count:
         price = fee_price(catalog, "vpc-endpoint", stack.place, "hour")
         yield hourly("private endpoints to AWS services", count * zones, "endpoints x zones", price, hours)

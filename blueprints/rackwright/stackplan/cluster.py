@@ -88,6 +88,11 @@ class ReleasePlan:
     teardown_values: dict[str, Any] = field(default_factory=dict)
     """Replace values of these keys in a teardown, so that controllers delete what the release made in the cloud while they still run."""
 
+    @property
+    def chart_version(self) -> str:
+        """`version` without the digest."""
+        return self.version.partition("@")[0]
+
 
 @dataclass(frozen=True)
 class ManifestPlan:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from rackwright.clouds import profiles
 from rackwright.stackplan.refs import Existing
 
 
@@ -37,3 +38,12 @@ class NetworkPlan:
     mtu: int | None = None
     existing_id: Existing = ""
     existing_subnet_ids: tuple[Existing, ...] = ()
+
+    @property
+    def endpoint_zones(self) -> tuple[str, ...]:
+        """Zones of the interface endpoints, which take one subnet per zone. A name may be the zone of an ID, so with both only the IDs.
+
+        DuplicateSubnetsInSameZone: https://docs.aws.amazon.com/vpc/latest/privatelink/create-interface-endpoint.html
+        """
+        zones = dict.fromkeys(subnet.zone for subnet in self.subnets if not subnet.public)
+        return tuple(zone for zone in zones if any(cloud.is_zone_id(zone) for cloud in profiles())) or tuple(zones)

@@ -226,7 +226,7 @@ def _check_shape(a: Architecture) -> None:
     _check_size(a)
     if a.experts:
         _require(a, "experts_per_token", "expert_ffn", "moe_every")
-    if a.experts_per_token > a.experts:
+    if a.experts and a.experts_per_token > a.experts:
         raise ConfigError(f"experts_per_token {a.experts_per_token} is more than experts {a.experts}", field="experts_per_token")
     if a.parameter_count is None:
         _require(a, "layers", "hidden", "heads", "kv_heads", "head_dim")

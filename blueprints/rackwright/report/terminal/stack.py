@@ -67,7 +67,7 @@ def _parts(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[str, str]]:
     for release in plan.releases:
         expected = "" if "operators" in plan.layers else ", expected"
         disks = "".join(f", disk of {disk.size_gib} GiB" for disk in release.claims)
-        yield "release", f"{release.namespace}/{release.name} {release.version}{disks}{expected}"
+        yield "release", f"{release.namespace}/{release.name} {release.chart_version}{disks}{expected}"
     for manifest in plan.manifests:
         yield "object", f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
 

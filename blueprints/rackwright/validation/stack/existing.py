@@ -67,7 +67,7 @@ def existing_cluster_has_operators(plan: StackPlan) -> Iterator[Violation]:
     """rackwright neither installs nor checks operators and add-ons of an existing cluster."""
     if plan.cluster and plan.cluster.existing and "operators" not in plan.layers:
         addons = ["eks-pod-identity-agent", "a pod network"] + (["aws-fsx-csi-driver"] if plan.lustre else [])
-        expected = ", ".join([*addons, *(f"{release.name} {release.version}" for release in plan.releases)])
+        expected = ", ".join([*addons, *(f"{release.name} {release.chart_version}" for release in plan.releases)])
         message = f"Cluster {plan.cluster.existing} must already run {expected}"
         yield Violation(At() / "cluster" / "existing", "check that they are installed, then acknowledge R-22", message)
 

@@ -36,11 +36,10 @@ def _network(plan: StackPlan) -> Iterator[Need]:
     network = plan.network
     if network.existing_id:
         return
-    zones = {subnet.zone for subnet in network.subnets if not subnet.public}
     endpoints = sum(INTERFACE_SERVICES.get(name, 1) for name in network.private_endpoints)
     yield VPCS, 1, "VPCs", "the network"
     yield ENDPOINTS, endpoints, "endpoints", "private endpoints"
-    yield INTERFACES, endpoints * len(zones), "interfaces", "private endpoints"
+    yield INTERFACES, endpoints * len(network.endpoint_zones), "interfaces", "private endpoints"
     if network.nat:
         yield ADDRESSES, 1, "addresses", "the NAT gateway"
         yield NAT_GATEWAYS, 1, "NAT gateways", "the network"

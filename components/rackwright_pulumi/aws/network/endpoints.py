@@ -52,8 +52,9 @@ def private_endpoints(
 def _interfaces(
     child: ChildContext, plan: NetworkPlan, region: str, vpc_id: Output[str], services: Sequence[str], subnets: Subnets
 ) -> None:
-    """Create interface endpoints; AWS accepts one subnet per zone."""
-    one_per_zone = {subnet.zone: subnet_id for subnet, subnet_id in reversed(subnets) if not subnet.public}
+    """Create interface endpoints in one subnet of each of their zones."""
+    in_zones = [pair for pair in reversed(subnets) if not pair[0].public and pair[0].zone in plan.endpoint_zones]
+    one_per_zone = {subnet.zone: subnet_id for subnet, subnet_id in in_zones}
     group = SecurityGroup(
         child.name("endpoints"),
         description="TLS from inside the network to the interface endpoints",

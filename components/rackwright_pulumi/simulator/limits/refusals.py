@@ -18,6 +18,8 @@ from rackwright_pulumi.simulator.store import Record, Store
 PERMANENT_NAMES = frozenset({"gcp:kms/keyRing:KeyRing", "gcp:kms/cryptoKey:CryptoKey"})
 """Types whose names stay reserved after deletion: Cloud KMS deletes neither key rings nor keys."""
 
+ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
+
 
 def create_error(store: Store, request: ResourceRequest, cluster: str) -> str | None:
     """The cloud's error when a resource is created, None without one; capacity and quota are not checked. cluster: an object's place."""
@@ -29,6 +31,8 @@ def create_error(store: Store, request: ResourceRequest, cluster: str) -> str | 
         return f"{_short(parent)} {value!r} in {path} does not exist: InvalidParameter, NotFound"
     if request.token == SUBNET:
         return _subnet_zone(request) or _subnet_range(store, request)
+    if request.token == ENDPOINT:
+        return _endpoint_zones(store, request)
     return capacity_type_error(request.inputs, template_of(store, request.inputs)) if request.token == NODES else None
 
 
@@ -102,6 +106,14 @@ def _subnet_zone(request: ResourceRequest) -> str | None:
     if zone_id and zone_name(str(zone_id), region) not in zones(region):
         return f"InvalidParameterValue: Value ({zone_id}) for parameter availabilityZoneId is invalid"
     return None
+
+
+def _endpoint_zones(store: Store, request: ResourceRequest) -> str | None:
+    """EC2's error for two subnets of an interface endpoint in one zone, however each names it."""
+    subnets = [store.find(SUBNET, str(subnet)) for subnet in request.inputs.get("subnetIds") or ()]
+    found = [unwrap_secrets(subnet.state).get("availabilityZone") for subnet in subnets if subnet]
+    doubled = sorted({str(zone) for zone in found if zone and found.count(zone) > 1})
+    return f"DuplicateSubnetsInSameZone: Found another VPC endpoint subnet in the availability zone of {doubled[0]}" if doubled else None
 
 
 def _subnet_range(store: Store, request: ResourceRequest) -> str | None:

@@ -16,7 +16,7 @@ WORKLOAD, SAFETY = At() / "workloads" / 0, At() / "blueprint" / "safety"
 
 @context_rule("V-131", Level.ERROR, SECURITY, Stage.BUILD)
 def servers_require_an_api_key(context: StackContext) -> Iterator[Violation]:
-    """The model server requires an API key, so that not every machine of the network can use it."""
+    """The model server requires an API key, which vLLM checks for paths below /v1."""
     if context.spec and context.spec.blueprint.safety.require_api_key and not _has_key(context.plan):
         fix = (
             "add `secrets: {api-key: {config: apiKey}}` and `api_key: {secret: api-key}`, or set blueprint.safety.require_api_key to false"
@@ -39,9 +39,10 @@ def load_balancers_have_certificates(context: StackContext) -> Iterator[Violatio
 
 @context_rule("V-133", Level.WARNING, SECURITY)
 def clients_are_protected(context: StackContext) -> Iterator[Violation]:
-    """The API key and TLS of a fleet are on, and its server is known to check the key."""
+    """The API key and TLS of a fleet are on, and clients reach only paths for which its server checks the key."""
     if context.spec is None:
         return
+    yield from _open_paths(context)
     plan, safety = context.plan, context.spec.blueprint.safety
     if not safety.require_api_key and not _has_key(plan):
         message = f"{_server(context)} accepts requests without an API key from every client in the network"
@@ -53,6 +54,21 @@ def clients_are_protected(context: StackContext) -> Iterator[Violation]:
     if isinstance(workload, Serve) and workload.api_key and workload.run.command and _servers(plan):
         message = f"`run.command` replaces `vllm serve`; rackwright does not know whether that server checks {API_KEY_VARIABLE}"
         yield Violation(WORKLOAD / "run" / "command", f"make the server require {API_KEY_VARIABLE}, or leave `command` out", message)
+
+
+def _open_paths(context: StackContext) -> Iterator[Violation]:
+    """vLLM checks the key below /v1 only, and a load balancer of connections forwards every path."""
+    workload = context.spec.workload if context.spec else None
+    if not isinstance(workload, Serve) or not workload.api_key or workload.run.command:
+        return
+    for body in _load_balancers(context.plan):
+        ranges = ", ".join(body["spec"].get("loadBalancerSourceRanges", ())) or "every address"
+        message = f"{workload.name} checks its key for paths below /v1 only; {ranges} can use the model without it by /invocations"
+        yield Violation(WORKLOAD / "api_key", "put a proxy that forwards only /v1 before it, or trust these clients", message)
+
+
+def _load_balancers(plan: StackPlan) -> list[dict]:
+    return [m.body for _, m in manifests(plan, "Service") if m.body["spec"].get("type") == "LoadBalancer"]
 
 
 def _server(context: StackContext) -> str:
@@ -77,8 +93,7 @@ def _has_certificate(plan: StackPlan) -> bool:
     if "workloads" not in plan.layers:
         return True
     prefix = profile(plan.place.cloud).load_balancer_annotation
-    services = [m.body for _, m in manifests(plan, "Service") if m.body["spec"].get("type") == "LoadBalancer"]
     listeners = [listener for _, m in manifests(plan, "Gateway") for listener in m.body["spec"]["listeners"]]
-    return all(body["metadata"].get("annotations", {}).get(f"{prefix}-ssl-cert") for body in services) and all(
+    return all(body["metadata"].get("annotations", {}).get(f"{prefix}-ssl-cert") for body in _load_balancers(plan)) and all(
         listener.get("tls") for listener in listeners
     )
