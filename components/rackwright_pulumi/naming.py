@@ -5,6 +5,9 @@ Changing a name requires an alias and a changelog entry.
 
 import hashlib
 
+SIMULATED_USER = "SIMULATED"
+"""Unique ID of the principal that runs updates in simulated clouds and recorded graphs. IDs of IAM have 16 or more characters."""
+
 
 def child(parent: str, *parts: str | int) -> str:
     """Logical name of a child: `child("llama", "net", 1)` is `llama-net-1`; it is not shortened or hashed."""

@@ -68,7 +68,8 @@ def edited(plan: StackPlan) -> StackPlan:
     if plan.guard:
         more["guard"] = replace(plan.guard, emails=("night@example.com",), budget_usd_per_month=123.0)
     if plan.cluster:
-        roles = (*plan.cluster.admins, "arn:aws:iam::123456789012:role/second")
+        # the simulated deployer, whose entry moves to its key in `admins`, and another role
+        roles = (*plan.cluster.admins, "arn:aws:iam::123456789012:role/deployer", "arn:aws:iam::123456789012:role/second")
         more["cluster"] = replace(plan.cluster, api_cidrs=(*plan.cluster.api_cidrs, "198.51.100.0/24"), admins=roles)
         more["pools"] = tuple(replace(pool, nodes_max=pool.nodes_max + 1) for pool in plan.pools)
     return replace(plan, **more)

@@ -256,7 +256,7 @@ def test_a_cluster_of_an_earlier_release_keeps_the_access_entry_of_its_creator(t
     file = decision_path(path)
     new = Pipeline(path, TODAY).decide().plan.cluster
     assert new
-    assert (new.creator_is_admin, new.deployer_is_admin) == (False, True)
+    assert new.creator_access == "entry"
     earlier = json.loads(file.read_text())
     del earlier["creator_is_admin"]
     file.write_text(json.dumps(earlier))
@@ -265,5 +265,5 @@ def test_a_cluster_of_an_earlier_release_keeps_the_access_entry_of_its_creator(t
     assert decision.creator_is_admin
     for stack in (compiled(decision, load(path), TODAY, catalog=Catalog.default()), Pipeline(path, TODAY).choose().plan):
         assert stack.cluster
-        assert (stack.cluster.creator_is_admin, stack.cluster.deployer_is_admin) == (True, False)
+        assert stack.cluster.creator_access == "eks"
     assert Pipeline(path, TODAY).choose().decision.creator_is_admin

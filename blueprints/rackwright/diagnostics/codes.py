@@ -6,6 +6,7 @@ CODES = {
     "C-args": "arguments of a component with an unknown or missing key, or with an Output where a value is needed",
     "C-candidate": "no candidate of the plan has the name",
     "C-catalog": "the catalog has no such table or row",
+    "C-deployer": "a principal that runs an update, and cannot have or lacks an access entry of the EKS cluster",
     "C-engine": "a model server that this release does not support",
     "C-image": "no machine image with drivers for the accelerator",
     "C-interfaces": "a layout of network interfaces that is not published for the machine",

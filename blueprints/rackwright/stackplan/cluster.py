@@ -35,10 +35,10 @@ class ClusterPlan:
     viewers: tuple[str, ...] = ()
     pod_logs: bool = False
     """Logs of pods are sent to the cloud's log service."""
-    creator_is_admin: bool = False
-    """On EKS the creator is an administrator although `admins` names others; without `admins` it always is."""
-    deployer_is_admin: bool = False
-    """On EKS the principal that creates the cluster has an access entry of the stack, in place of the one that EKS makes for a creator."""
+    creator_access: Literal["eks", "entry", "none"] = "none"
+    """Access of the principal that creates an EKS cluster. `eks`: EKS makes its entry, which the stack cannot change. `entry`: the stack
+    has its entry, and with `admins` only theirs, so that one of them must run every update. `none`: only `admins` have access, and EKS
+    makes the creator's entry where there are none."""
 
     @property
     def api_scope(self) -> Literal["network", "ranges", "internet"]:

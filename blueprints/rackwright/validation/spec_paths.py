@@ -59,7 +59,7 @@ ORIGINS = {
         "blueprint.api_access": "cluster.private_api cluster.public_api cluster.runner_inside",
         "blueprint.api_access.cidrs": "cluster.api_cidrs",
         "blueprint.api_access.cidrs[*]": "cluster.api_cidrs.*",
-        "blueprint.admins": "cluster.admins cluster.creator_is_admin cluster.deployer_is_admin",
+        "blueprint.admins": "cluster.admins cluster.creator_access",
         "blueprint.admins[*]": "cluster.admins.*",
         "blueprint.viewers": "cluster.viewers",
         "blueprint.viewers[*]": "cluster.viewers.*",

@@ -144,7 +144,7 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
     plan = with_text(plan)
     kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=())
     made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
-    creator_is_admin = bool(stack.cluster and stack.cluster.creator_is_admin)
+    creator_is_admin = bool(stack.cluster and stack.cluster.creator_access == "eks")
     return replace(
         made,
         place=stack.place,

@@ -185,7 +185,8 @@ def _access(parent: pulumi.Resource, name: str, plan: ClusterPlan, project: Inpu
 
     https://cloud.google.com/kubernetes-engine/docs/how-to/iam
     """
-    for kind, role, members in (("admin", "roles/container.admin", plan.admins), ("viewer", "roles/container.viewer", plan.viewers)):
+    viewers = [member for member in plan.viewers if member not in plan.admins]
+    for kind, role, members in (("admin", "roles/container.admin", plan.admins), ("viewer", "roles/container.viewer", viewers)):
         for member in members:
             key = re.sub("[^a-zA-Z0-9]+", "-", member)
             IAMMember(child(name, kind, key), project=project, role=role, member=member, opts=ResourceOptions(parent=parent))

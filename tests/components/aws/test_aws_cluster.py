@@ -4,11 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
+from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan import AddonPlan, ClusterPlan
 from rackwright_pulumi.aws.addons import AwsAddons
 from rackwright_pulumi.aws.cluster.cluster import AwsCluster
 from rackwright_pulumi.resource_graph import unwrap_secrets
 from rackwright_pulumi.testing import record
+from rackwright_pulumi.testing.diff import compare
 from rackwright_pulumi.unsupported import Unsupported
 
 from tests.components.sdk import misfits
@@ -92,7 +94,6 @@ def test_without_administrators_the_creator_is_one_and_a_change_replaces_nothing
     assert node.options["ignoreChanges"] == ["accessConfig.bootstrapClusterCreatorAdminPermissions"]
 
 
-DEPLOYER = "arn:aws:iam::123456789012:role/deployer"
 ENTRY = "aws:eks/accessEntry:AccessEntry"
 
 
@@ -100,28 +101,102 @@ def entries(graph):
     return {node.name.removeprefix("demo-cluster-admin-"): node for node in graph.by_type(ENTRY)}
 
 
-def test_the_deployer_has_an_explicit_entry_with_its_role_in_place_of_its_session():
-    graph = cluster(replace(WANT, deployer_is_admin=True))
+ALICE, CI = "arn:aws:iam::123456789012:role/people/alice", "arn:aws:iam::123456789012:role/ci"
+
+
+def of_deployer(deployer, session="", **changes):
+    """The graph of a plan whose update `deployer` runs. session: its ARN of STS."""
+    invokes = {
+        "aws:index/getCallerIdentity:getCallerIdentity": lambda args: {"arn": session or deployer, "userId": "AROAEXAMPLE0123456789"},
+        "aws:iam/getSessionContext:getSessionContext": lambda args: {"arn": args["arn"], "issuerArn": deployer},
+    }
+    args = {"region": "us-east-1", "subnet_ids": ["subnet-a", "subnet-b"], "kms_key_arn": KEY_ARN, "tags": {}}
+    plan = replace(WANT, creator_access="entry", **{"admins": ()} | changes)
+    return record(lambda: AwsCluster("demo-cluster", args | {"cluster": plan}) and None, invokes=invokes)
+
+
+def test_without_administrators_the_deployer_has_an_entry_with_its_role_in_place_of_its_session():
+    graph = of_deployer(ALICE, "arn:aws:sts::123456789012:assumed-role/alice/laptop")
     assert graph.one(CLUSTER).inputs["accessConfig"]["bootstrapClusterCreatorAdminPermissions"] is False
     entry = entries(graph)["deployer"]
-    assert entry.inputs["principalArn"] == DEPLOYER
+    assert entry.inputs["principalArn"] == ALICE
     assert entry.options["ignoreChanges"] == ["principalArn"], "an update by another principal must not move it"
-    policies = [node.inputs["policyArn"] for node in graph.by_type("aws:eks/accessPolicyAssociation:AccessPolicyAssociation")]
-    assert policies == ["arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"] * 2
 
 
-def test_the_role_that_the_provider_assumes_is_the_deployer():
-    role = "arn:aws:iam::123456789012:role/ci/build"
-    graph = cluster(replace(WANT, deployer_is_admin=True, admins=()), builder_arn=role)
-    assert [entry.inputs["principalArn"] for entry in graph.by_type(ENTRY)] == [role]
-    assert not graph.invokes
+@pytest.mark.parametrize("admins", [(), (ALICE, CI), (WANT.admins[0], CI, ALICE)])
+@pytest.mark.parametrize("viewers", [(), ("arn:aws:iam::123456789012:role/auditors",)])
+def test_the_same_entries_whoever_runs_the_update(admins, viewers):
+    """An update by a second deployer deleted the entry of the first."""
+    first, second = (of_deployer(arn, admins=admins, viewers=viewers) for arn in (ALICE, CI))
+    changed = compare(first.as_json(), second.as_json())
+    assert not [change for change in changed if change.operation != "update"], changed
+    assert [*entries(first)] == [*entries(second)]
+    assert [(n.urn, n.inputs["principalArn"]) for n in first.by_type(ENTRY) if not n.options.get("ignoreChanges")] == [
+        (n.urn, n.inputs["principalArn"]) for n in second.by_type(ENTRY) if not n.options.get("ignoreChanges")
+    ]
+    assert len(entries(first)) == max(1, len(admins)) + len(viewers)
 
 
-def test_a_deployer_that_is_listed_has_one_entry_which_takes_over_the_earlier_one():
-    graph = cluster(replace(WANT, deployer_is_admin=True, admins=(DEPLOYER,), viewers=(DEPLOYER,)))
-    assert [*entries(graph)] == ["123456789012-role-deployer"]
-    (alias,) = graph.one(ENTRY).options["aliases"]
-    assert "demo-cluster-admin-deployer" in str(alias)
+def test_the_same_entries_whichever_role_the_provider_assumes():
+    plan = replace(WANT, creator_access="entry", admins=(CI, ALICE))
+    graphs = [cluster(plan, builder_arn=role) for role in (ALICE, CI)]
+    assert [n.inputs["principalArn"] for n in graphs[0].by_type(ENTRY)] == [n.inputs["principalArn"] for n in graphs[1].by_type(ENTRY)]
+    assert not graphs[0].invokes
+
+
+@pytest.mark.parametrize("viewers", [(), (ALICE,)])
+def test_a_deployer_that_is_not_listed_is_refused_with_its_arn(viewers):
+    with pytest.raises(UserError, match=f"{ALICE} runs this update, and is none of the cluster's administrators .{CI}.") as refused:
+        of_deployer(ALICE, admins=(CI,), viewers=viewers)
+    assert refused.value.problems[0].fix == f"add {ALICE} to `admins`, or run the update as one of them"
+    with pytest.raises(UserError, match="none of the cluster's administrators"):
+        cluster(replace(WANT, creator_access="entry"), builder_arn=CI)
+
+
+def test_a_role_without_its_path_is_another_principal():
+    with pytest.raises(UserError, match=f"add {ALICE} to `admins`"):
+        of_deployer(ALICE, admins=(ALICE.replace("people/", ""),))
+
+
+def test_a_deployer_that_is_a_viewer_is_refused_because_eks_has_one_entry_per_principal():
+    with pytest.raises(UserError, match=f"{ALICE} runs this update as administrator, and is in `viewers`"):
+        of_deployer(ALICE, viewers=(ALICE,))
+
+
+def test_an_administrator_gets_no_second_entry_as_viewer_or_as_one_known_at_deployment():
+    plan = replace(WANT, creator_access="entry", admins=(ALICE, ALICE), viewers=(ALICE,))
+    assert [*entries(cluster(plan, builder_arn=ALICE, admin_arns=[ALICE]))] == ["123456789012-role-people-alice"]
+
+
+def test_a_session_without_a_role_is_refused():
+    """EKS has no access entries for sessions; the issuer of a federated user's session is the session."""
+    with pytest.raises(UserError, match="is a session, and EKS has no access entries for sessions"):
+        of_deployer("arn:aws:sts::123456789012:federated-user/alice")
+
+
+def test_the_account_s_root_user_can_create_a_cluster():
+    root = "arn:aws:iam::123456789012:root"
+    assert entries(of_deployer(root))["deployer"].inputs["principalArn"] == root
+
+
+def test_a_recorded_graph_has_no_deployer_to_refuse():
+    assert [*entries(cluster(replace(WANT, creator_access="entry")))] == ["123456789012-role-platform-Deployer"]
+
+
+def test_the_entry_of_eks_is_not_made_again():
+    graph = cluster(replace(WANT, creator_access="eks", admins=(ALICE, CI), viewers=(CI,)), builder_arn=CI)
+    assert graph.one(CLUSTER).inputs["accessConfig"]["bootstrapClusterCreatorAdminPermissions"] is True
+    assert [n.inputs["principalArn"] for n in graph.by_type(ENTRY)] == [ALICE]
+
+
+def test_the_deployer_s_entry_moves_to_its_key_in_admins_and_back():
+    """A new entry would be created before the old one is deleted, and rejected."""
+    listed = of_deployer(ALICE, admins=(ALICE, CI))
+    own, others = "123456789012-role-people-alice", "123456789012-role-ci"
+    assert "demo-cluster-admin-deployer" in str(entries(listed)[own].options["aliases"])
+    assert "demo-cluster-admin-deployer" not in str(entries(listed)[others].options["aliases"])
+    assert f"demo-cluster-viewer-{own}" in str(entries(listed)[own].options["aliases"])
+    assert f"demo-cluster-admin-{own}" in str(entries(of_deployer(ALICE))["deployer"].options["aliases"])
 
 
 def test_administrators_known_only_at_deployment_are_added():

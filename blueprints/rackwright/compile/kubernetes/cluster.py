@@ -1,6 +1,8 @@
 """The cluster: API access, namespaces, required cloud APIs and version pins."""
 
-from rackwright.clouds import profile
+from typing import Literal
+
+from rackwright.clouds import profile, supports
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.operators.helm_releases import NAMESPACES
 from rackwright.compile.operators.versions import KUBERNETES, NODE_RELEASES
@@ -17,6 +19,7 @@ def cluster_plan(context: CompileContext, gateway_api: bool = False) -> ClusterP
     access, prefixes = blueprint.api_access, profile(context.candidate.cloud).principals
     cidrs = access.cidrs if isinstance(access, PrivateAccess) else ()
     public = access == "public"
+    admins = tuple(name for name in blueprint.admins if name.startswith(prefixes))
     return ClusterPlan(
         context.spec.name,
         KUBERNETES,
@@ -27,12 +30,22 @@ def cluster_plan(context: CompileContext, gateway_api: bool = False) -> ClusterP
         gateway_api=gateway_api,
         audit_logs=blueprint.safety.audit_logs,
         pod_logs=blueprint.pod_logs == "cloud",
-        # EKS rejects a second access entry of one principal, and creates the one of the cluster's creator.
-        admins=tuple(name for name in blueprint.admins if name.startswith(prefixes) and name != context.place.role),
-        viewers=tuple(name for name in blueprint.viewers if name.startswith(prefixes) and name not in blueprint.admins),
-        creator_is_admin=context.running.creator_is_admin,
-        deployer_is_admin=not context.running.creator_is_admin,
+        admins=(*_roles_of_updates(context, admins), *admins),
+        viewers=tuple(name for name in blueprint.viewers if name.startswith(prefixes)),
+        creator_access=_creator_access(context),
     )
+
+
+def _creator_access(context: CompileContext) -> Literal["eks", "entry", "none"]:
+    if not supports(context.candidate.cloud, "access-entries"):
+        return "none"
+    return "eks" if context.running.creator_is_admin else "entry"
+
+
+def _roles_of_updates(context: CompileContext, admins: tuple[str, ...]) -> tuple[str, ...]:
+    """The role that the provider assumes, as an administrator beside those of the spec; empty where it has an entry without them."""
+    role = context.place.role
+    return (role,) if admins and role and role not in admins and _creator_access(context) == "entry" else ()
 
 
 def namespaces(context: CompileContext, releases: tuple[ReleasePlan, ...], team_level: str) -> tuple[tuple[str, str], ...]:

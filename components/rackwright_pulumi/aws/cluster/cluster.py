@@ -17,9 +17,9 @@ from pulumi_aws.eks.cluster import (
 from rackwright.stackplan import ClusterPlan
 
 from rackwright_pulumi.args import Part, part
-from rackwright_pulumi.aws.cluster.admins import admins
+from rackwright_pulumi.aws.cluster.admins import Principal, access_entry, check_deployer, principals
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
-from rackwright_pulumi.aws.identity.deployer import deployer_arn
+from rackwright_pulumi.aws.identity.deployer import find_deployer
 from rackwright_pulumi.aws.identity.policy_documents import account_service_trust, service_trust
 from rackwright_pulumi.aws.identity.roles import ServiceRole, node_role, service_role
 from rackwright_pulumi.aws.network.vpc import ANYWHERE
@@ -101,9 +101,7 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
         trust = account_service_trust(EKS, args["account"]) if "account" in args else service_trust(EKS)
         control = service_role(child, "control", trust, stacks.value(plan.control_role_arn), CONTROL_POLICIES)
         cluster = _control_plane(child, plan, args, control)
-        deployer = deployer_arn(self, args.get("builder_arn", "")) if plan.deployer_is_admin else ""
-        self.admins = admins(child, cluster.name, plan.admins, args.get("admin_arns", ()), deployer=deployer)
-        self.admins += admins(child, cluster.name, [arn for arn in plan.viewers if arn != deployer], (), "viewer")
+        self.admins = [access_entry(child, cluster.name, principal) for principal in self._principals(plan, args)]
         nodes = node_role(child, stacks.value(plan.node_role_arn))
         self.version = plan.version
         # In a preview the group's parent object is known and the group is not, so the value depends on the endpoint.
@@ -113,12 +111,22 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
         config = kubeconfig(cluster.name, cluster.endpoint, authority, args["region"], args.get("builder_arn", ""))
         self.register_outputs(self.set_outputs(cluster, nodes, authority, group, service_cidr, config))
 
+    def _principals(self, plan: ClusterPlan, args: AwsClusterArgs) -> list[Principal]:
+        """Principals with an access entry of the stack. Raises UserError for a deployer that is refused."""
+        live, builder = args.get("admin_arns", ()), args.get("builder_arn", "")
+        if plan.creator_access != "entry":
+            return [*principals(plan, live, "", builder if plan.creator_access == "eks" else "")]
+        deployer = find_deployer(self, builder, required=not plan.admins)
+        if deployer.arn and not deployer.is_simulated:
+            check_deployer(plan, live, deployer.arn)
+        return [*principals(plan, live, deployer.arn, "")]
+
 
 def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs, role: ServiceRole) -> Cluster:
     """Create the log group first, because EKS would create one without encryption and retention.
 
-    A plan whose deployer is an administrator has an access entry for it. In other plans EKS makes one for the creator, where the plan sets
-    it, and without administrators: an explicit entry conflicts with that. EKS decides this at creation only, so later changes are ignored:
+    EKS makes an access entry of the creator where the plan sets it, and in a plan that has no other administrator. An entry of the stack
+    conflicts with that one. EKS makes it at creation only, so later changes are ignored:
     https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessConfigRequest.html
     """
     logs = LogGroup(
@@ -133,7 +141,7 @@ def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs,
         provider=ClusterEncryptionConfigProviderArgs(key_arn=args["kms_key_arn"]),
         resources=["secrets"],
     )
-    creator = not plan.deployer_is_admin and (plan.creator_is_admin or not (plan.admins or args.get("admin_arns")))
+    creator = plan.creator_access == "eks" or not (plan.creator_access == "entry" or plan.admins or args.get("admin_arns"))
     return Cluster(
         child.name("eks"),
         name=plan.name,

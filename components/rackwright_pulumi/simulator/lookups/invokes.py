@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
+from rackwright_pulumi.naming import SIMULATED_USER
 from rackwright_pulumi.simulator.computed.arns import partition, zone_id, zones
 from rackwright_pulumi.simulator.computed.context import Context
 from rackwright_pulumi.simulator.lookups.aws import AwsFunctions
@@ -24,7 +25,7 @@ def invokes(context: Context, store: Store | None = None) -> dict[str, ProviderF
     name = partition(aws_region)
     suffix = "amazonaws.com.cn" if name == "aws-cn" else "amazonaws.com"
     session = f"arn:{name}:sts::{context.account}:assumed-role/{DEPLOYER}/simulated"
-    caller = {"accountId": context.account, "arn": session, "id": context.account, "userId": context.account}
+    caller = {"accountId": context.account, "arn": session, "id": context.account, "userId": SIMULATED_USER}
     client = {"project": context.project, "region": gcp_region, "zone": context.zone, "id": context.project, "accessToken": "simulated"}
     project = {"projectId": context.project, "name": context.project, "number": context.project_number, "id": f"projects/{context.project}"}
     agent = f"service-{context.project_number}@gs-project-accounts.iam.gserviceaccount.com"
