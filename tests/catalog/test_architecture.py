@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.catalog.models.architecture import FIELDS, ConfigError, from_fields
-from rackwright.estimator.model.from_architecture import count_parameters
+from rackwright.estimator.model.from_architecture import count_parameters, model_dimensions
 
 SMALL = {"layers": 4, "hidden": 512, "heads": 8, "ffn": 2048, "vocab": 32000}
 
@@ -70,3 +70,9 @@ def test_any_mixture_of_fields_is_counted_or_refused(changes):
         a = from_fields(SMALL | changes)
         assert count_parameters(a).total > 0
         assert a.global_layers + a.local_layers + a.cross_attention_layers == a.layers
+
+
+def test_a_dense_model_uses_no_experts_per_token():
+    """Configurations of dense models may name them; the estimator took them for a share of no experts."""
+    dense = from_fields(SMALL)
+    assert model_dimensions(from_fields(SMALL | {"experts_per_token": 2})) == model_dimensions(dense)

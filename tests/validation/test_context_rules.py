@@ -40,7 +40,7 @@ def test_a_bill_over_the_goal_can_be_acknowledged():
 
 def test_a_secret_stops_an_update_where_the_configuration_lacks_it():
     spec = SPEC.model_copy(update={"secrets": {"hf-token": ConfigRef(config="hfToken")}})
-    assert found(spec=spec) == [("D-secret", Level.WARNING, Stage.BUILD, False)]
+    assert found(spec=spec) == [("D-secret", Level.WARNING, Stage.BUILD, True)]
     assert found(spec=spec, is_configured=lambda _: False) == [("D-secret", Level.ERROR, Stage.BUILD, True)]
     assert found(spec=spec, is_configured=lambda key: key == "hfToken") == []
 

@@ -141,7 +141,8 @@ def test_a_missing_project_of_the_chosen_place_stops_an_update(tmp_path):
     path = tmp_path / "chat.yaml"
     text = (ROOT / "stacks" / "chat-serve.yaml").read_text(encoding="utf-8")
     path.write_text("".join(line for line in text.splitlines(keepends=True) if "project:" not in line), encoding="utf-8")
-    assert [problem.code for problem in unsettled(Pipeline(path, TODAY).preview().problems)] == ["S-42"]
+    pipeline = Pipeline(path, TODAY, is_configured=lambda _: True)
+    assert [problem.code for problem in unsettled(pipeline.preview().problems)] == ["S-42"]
 
 
 def test_an_update_refuses_without_an_account_and_accepts_one_that_is_added(private):
@@ -183,6 +184,7 @@ def test_an_empty_secret_stops_an_update_like_a_missing_one(monkeypatch):
 def test_a_fleet_without_a_key_is_planned_and_not_updated(private):
     text = (ROOT / "stacks" / "chat-eks.yaml").read_text(encoding="utf-8")
     without = "".join(line for line in text.splitlines(keepends=True) if "api_key" not in line and not line.startswith("secrets"))
+    without = without.partition("acknowledge:")[0]
     private.write_text(without, encoding="utf-8")
     preview = Pipeline(private, TODAY).preview()
     assert preview.errors == ()

@@ -87,7 +87,7 @@ def decide(settings: Settings) -> Decided:
         settings.now,
         layers=settings.layers,
         upstream_stack=settings.upstream_stack,
-        is_configured=lambda key: bool(get_config(config.full_key(key))),  # vLLM takes an empty API key as none
+        is_configured=lambda key: bool((get_config(config.full_key(key)) or "").strip()),  # vLLM takes an empty API key as none
     )
     try:
         decided = decide_for_teardown(pipeline) if settings.teardown else _decide(pipeline, settings)

@@ -10,6 +10,7 @@ from rich.text import Text
 from rackwright.estimator.calibration.calibrate import CalibrationResult
 from rackwright.estimator.result import Estimate, PredictionInterval, StepTerms
 from rackwright.report.terminal.tables import print_labelled, table
+from rackwright.spec.base import quote
 from rackwright.units import GIB
 from rackwright.wording.formatting import span
 
@@ -107,7 +108,7 @@ def show_calibration(out: Console, result: CalibrationResult, path: str) -> None
     for kind, (factor, n) in result.factors.items():
         print_labelled(out, "learned", f"{kind}: x {factor:g} from {n} run{'s' if n > 1 else ''}")
     if result.unread:
-        print_labelled(out, "not read", f"unknown columns: {', '.join(result.unread)}", "bold yellow")
+        print_labelled(out, "not read", f"unknown columns: {', '.join(map(quote, result.unread))}", "bold yellow")
     for problem in result.problems:
         print_labelled(out, "left out", problem.reason, "bold yellow")
     print_labelled(out, "written", f"{path}; rackwright estimate FILE.jsonl --calibration {path}")

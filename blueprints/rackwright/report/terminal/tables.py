@@ -54,7 +54,8 @@ def heading(out: Console, text: str) -> None:
 
 
 def print_labelled(out: Console, label: str, text: str, style: str = "bold") -> None:
-    """`label    text`, wrapped in its own column; prints nothing for an empty text."""
+    """`label    text`, wrapped in its own column, which starts later after a wider label; prints nothing for an empty text."""
     if text:
-        lines = [part for line in text.splitlines() for part in wrap(line, out.width - INDENT, break_on_hyphens=False)]
-        out.print(Text.assemble((label.ljust(INDENT), style), f"\n{' ' * INDENT}".join(lines)))
+        indent = max(INDENT, cell_len(label) + 1)
+        lines = [part for line in text.splitlines() for part in wrap(line, out.width - indent, break_on_hyphens=False)]
+        out.print(Text.assemble((label.ljust(indent), style), f"\n{' ' * indent}".join(lines)))

@@ -164,6 +164,10 @@ def _no_kind(error: Error, at: At, data: object) -> Message:
     return problem.code, problem.reason, problem.fix
 
 
+BOOLEAN_WORDS = {True: {"true", "yes", "on"}, False: {"false", "no", "off"}}
+"""Words that YAML 1.1 reads as a boolean."""
+
+
 def _choice(error: Error, at: At, data: object) -> Message:
     choices, got = choices_at(at), error["input"]
     extra = {"api_access": " or {cidrs: [...]}", "cluster": " or {stack: ..., output: ...}"}.get(str(at.steps[-1]), "")
@@ -171,7 +175,7 @@ def _choice(error: Error, at: At, data: object) -> Message:
     if isinstance(got, (int, float)) and not isinstance(got, bool) and choices and all(choice.isdigit() for choice in choices):
         near = min(choices, key=lambda choice: abs(int(choice) - got))
     fix = f"did you mean `{near}`?" if near else f"one of {', '.join(choices)}{extra}"
-    if got is True or got is False:
+    if isinstance(got, bool) and BOOLEAN_WORDS[got] & {*choices}:
         fix += f"; YAML reads the word as {quote(got)}, so write it in quotes"
     return "S-choice", f"{quote(got)} is not an allowed value", fix
 

@@ -45,23 +45,25 @@ def _without_new_cluster(blueprint: Blueprint) -> str:
 
 @rule("V-135")
 def certificates_suit_the_places(context: SpecContext) -> Iterator[Violation]:
-    """Certificates are for the load balancer of a fleet, in an account or project of the spec."""
+    """Certificates are for the load balancer of a fleet, in an account or project of the spec, one per region."""
+    clouds, serves, first = _clouds(context), any(context.each(Serve)), {}
     for index, text in enumerate(context.spec.blueprint.certificates):
         at = At() / "blueprint" / "certificates" / index
-        if not [*context.each(Serve)]:
+        if not serves:
             yield Violation(at, "leave it out", "Only a serving workload has a load balancer")
             continue
-        clouds = _clouds(context)
-        owners = {cloud: found["owner"] for cloud in clouds if (found := re.fullmatch(profile(cloud).certificate, text))}
-        if not owners:
+        suited = {cloud: found for cloud in clouds if (found := re.fullmatch(profile(cloud).certificate, text))}
+        if not suited:
             forms = " or ".join(form for cloud in clouds if (form := profile(cloud).certificate_form))
             yield Violation(at, f"write {forms}" if forms else "leave it out", f"It is not a certificate of {' or '.join(clouds)}")
-        for cloud, owner in owners.items():
-            field = profile(cloud).owner_field
+        for cloud, found in suited.items():
+            field, owner, region = profile(cloud).owner_field, found["owner"], found["region"]
             known = {getattr(place, field) for _, place in context.places if place.cloud == cloud}
             if owner not in known and None not in known:
                 message = f"The certificate is of {field} {owner}; the load balancer is in {' or '.join(sorted(known))}"
                 yield Violation(at, f"use a certificate of {' or '.join(sorted(known))}", message)
+            if first.setdefault((cloud, region), index) != index:
+                yield Violation(at, "leave one of them out", f"`certificates[{first[cloud, region]}]` is for {region} too")
 
 
 def _clouds(context: SpecContext) -> list[str]:

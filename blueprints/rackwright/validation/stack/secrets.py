@@ -41,7 +41,7 @@ def secrets_are_configured(context: StackContext) -> Iterator[Violation]:
             reason = f"Secret {name} must be set"
             fix = f"run `pulumi config set --secret rackwright:{secret.config}`"
             known = context.is_configured is not None  # a plan reads no configuration, so it only reminds
-            yield Violation(At() / "secrets" / name, fix, reason, level=None if known else Level.WARNING, blocks_update=known)
+            yield Violation(At() / "secrets" / name, fix, reason, level=None if known else Level.WARNING)
 
 
 def _secrets(value: Any) -> list[tuple[str | int, ...]]:
