@@ -96,7 +96,7 @@ def test_examples_of_the_estimate_guide(rackwright, tmp_path, monkeypatch):
 def test_unknown_columns_are_reported(rackwright, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.csv").write_text(shown("csv")[0].replace("accel_count", "num_gpus"))
-    assert "not read  unknown columns: 'num_gpus'" in rackwright("calibrate", "mine.csv").out
+    assert "not read  unknown columns: `num_gpus`" in rackwright("calibrate", "mine.csv").out
     assert json.loads(rackwright("calibrate", "mine.csv", "--json").out)["unread"] == ["num_gpus"]
 
 
