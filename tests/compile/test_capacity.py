@@ -190,7 +190,7 @@ def test_a_fallback_has_a_pool_per_entry_in_order():
         ("gpu-spot", 2, "spot"),
     ]
     assert {name: (p.nodes_min, p.nodes_max, p.nodes_start, p.autoscaled) for name, p in pools.items()} == {
-        "gpu-reservation": (2, 2, 2, False),
+        "gpu-reservation": (0, 2, 2, True),
         "gpu": (0, 4, 0, True),
         "gpu-spot": (0, 4, 0, True),
     }

@@ -1,4 +1,4 @@
-"""Fallbacks over pools: one warm pool, reservations first and capped, and jobs that wait for machines without an end."""
+"""Fallbacks over pools: pools that grow from 0, reservations first and capped, and jobs that wait for machines without an end."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,10 @@ import pytest
 import yaml
 from rackwright.catalog import Catalog
 from rackwright.cost.bill import bill
-from rackwright.validation.stack import check
+from rackwright.report.plan_json import bill_json
+from rackwright.report.terminal.plan import fallback_text
+from rackwright.stackplan.operators import MONITORING
+from rackwright.validation.stack import StackContext, check, stack_problems
 from rackwright_pulumi import record
 from rackwright_pulumi.program.build import declare
 
@@ -45,18 +48,26 @@ def kueue_config(plan) -> dict:
 
 
 @pytest.mark.parametrize("capacity", ["spot", "on-demand"])
-def test_only_the_preferred_pool_is_warm_whichever_is_sized(capacity):
+def test_pools_without_bought_capacity_start_empty_and_grow_whichever_is_sized(capacity):
+    """A pool at its minimum keeps the nodes that it lost as expected ones, and a new one fails without capacity."""
     plan = plans.compiled(plans.fallback_case("spot", "on-demand", capacity=capacity))
-    first, second = sizes(plan).values()
-    assert (first, second) == ((4, 4, 4, False), (0, 0, 4, True))
-    groups = {n.name: n.inputs["scalingConfig"] for n in record(lambda: declare(plan)).by_type(NODES)}
-    for name, (low, start, high, _) in sizes(plan).items():
-        assert groups[f"llama-70b-sft-pool-{name}-nodes"] == {"minSize": low, "desiredSize": start, "maxSize": high}
+    assert [*sizes(plan).values()] == [(0, 0, 4, True), (0, 0, 4, True)]
+    graph = record(lambda: declare(plan))
+    groups = {n.name: n for n in graph.by_type(NODES)}
+    for name in sizes(plan):
+        group = groups[f"llama-70b-sft-pool-{name}-nodes"]
+        assert group.inputs["scalingConfig"] == {"minSize": 0, "desiredSize": 0, "maxSize": 4}
+        assert group.options["ignoreChanges"] == ["scalingConfig.desiredSize"]
+    (autoscaler,) = graph.by_type("rackwright:index:AwsAutoscaler")
+    tagged = {n.name for n in graph.by_type("aws:autoscaling/tag:Tag")}
+    assert all(any(f"-{name}" in tag for tag in tagged) for name in sizes(plan)), (autoscaler.name, tagged)
+    assert [*yaml.safe_load(release(plan, "cluster-autoscaler").values["expanderPriorities"])] == [100, 99]
+    assert [problem.code for problem in check(plan)] == []
 
 
 def test_a_reservation_is_warm_and_holds_no_more_than_its_count():
     assert sizes(plans.compiled(plans.fallback_case())) == {
-        "gpu-reservation": (2, 2, 2, False),
+        "gpu-reservation": (0, 2, 2, True),
         "gpu": (0, 0, 4, True),
         "gpu-spot": (0, 0, 4, True),
     }
@@ -69,7 +80,7 @@ def test_a_sized_reservation_of_a_fleet_is_capped_and_others_are_not():
         shape = {"nodes": {"provisioner": provisioner}}
         plan = plans.compiled(plans.eks_fleet_case(place=plans.AWS | {"capacity": {"fallback": plans.FALLBACK}}, blueprint=shape, **chosen))
         assert {name: size[:3] for name, size in sizes(plan).items()} == {
-            "gpu": (1, 1, 2),
+            "gpu": (0, 1, 2),
             "gpu-on-demand": (0, 0, 8),
             "gpu-spot": (0, 0, 8),
         }
@@ -83,7 +94,7 @@ def test_a_sized_reservation_of_a_fleet_is_capped_and_others_are_not():
 
 def test_a_block_is_filled_by_its_hours_wherever_it_is_listed():
     plan = plans.compiled(plans.fallback_case("on-demand", BLOCK))
-    assert sizes(plan) == {"gpu": (4, 4, 4, False), "gpu-capacity-block": (0, 4, 4, False)}
+    assert sizes(plan) == {"gpu": (0, 0, 4, True), "gpu-capacity-block": (0, 4, 4, False)}
 
 
 def test_jobs_of_a_fallback_are_admitted_after_the_autoscaler_answered():
@@ -101,7 +112,8 @@ def test_jobs_of_a_fallback_are_admitted_after_the_autoscaler_answered():
 
 def test_pools_of_a_fixed_size_are_only_checked():
     """Kueue repeats a failed request; without noRetry the request holds the quota until the autoscaler finds machines."""
-    plan = plans.compiled(plans.fallback_case(HELD, BLOCK, capacity="capacity-block", capacity_id="cr-0123456789abcdef1"))
+    later = {"capacity_block": BLOCK["capacity_block"] | {"id": "cr-0123456789abcdef2"}}
+    plan = plans.compiled(plans.fallback_case(BLOCK, later, capacity="capacity-block", capacity_id="cr-0123456789abcdef1"))
     assert not [pool for pool in plan.pools if pool.autoscaled]
     config = manifests(plan)["queue.provisioning-request-config"]["spec"]
     assert config["provisioningClassName"] == "check-capacity.autoscaling.x-k8s.io"
@@ -183,10 +195,62 @@ def test_machines_of_a_fallback_are_billed_once():
     assert not [what for what in lines if "spot" in what]
 
 
-def test_a_warm_pool_that_is_not_sized_is_billed_in_place_of_the_sized_one():
+def test_a_preferred_pool_that_is_not_sized_is_billed_in_place_of_the_sized_one():
     lines = billed(plans.fallback_case("spot", "on-demand"))
     assert lines["pool gpu-spot, p5.48xlarge, spot"][0] == 4
     assert "p5.48xlarge, on-demand" not in lines
+
+
+def test_the_bill_has_the_total_on_each_later_pool():
+    """Spot is billed; on demand the four machines cost 55.04 USD an hour. A reservation is paid for in addition."""
+    case = plans.fallback_case("spot", "on-demand")
+    found = bill(plans.compiled(case), case[2], case[0], Catalog.default())
+    (later,) = found.fallback
+    spot = next(line.total_usd for line in found.lines if line.pool == "gpu-spot")
+    assert (later.pool, later.nodes) == ("gpu", 4)
+    assert later.total_usd == pytest.approx(found.total_usd - spot + 4 * 55.04 * 20)
+    assert fallback_text(found) == f"on pool gpu: {later.total_usd:,.2f} USD for a run of 20.0 h"
+    assert bill_json(found)["fallback"] == [{"pool": "gpu", "capacity": "on-demand", "machines": 4, "total_usd": later.total_usd}]
+    held = plans.fallback_case(HELD, "on-demand")
+    found = bill(plans.compiled(held), held[2], held[0], Catalog.default())
+    on_demand = next(line.total_usd for line in found.lines if line.pool == "gpu")
+    assert [cost.total_usd for cost in found.fallback] == [pytest.approx(found.total_usd - on_demand + 4 * 55.04 * 20)]
+
+
+def test_a_later_pool_without_a_price_is_named():
+    spec, sizing, fit = plans.fallback_case("spot", "on-demand")
+    unpriced = replace(fit, candidate=replace(fit.candidate, price_usd_per_hour=None))
+    found = bill(plans.compiled((spec, sizing, unpriced)), unpriced, spec, Catalog.default())
+    assert fallback_text(found) == "on pool gpu: no published price of p5.48xlarge, on-demand for a run of 20.0 h"
+
+
+def test_one_pool_has_no_fallback_in_its_bill():
+    case = plans.training_case()
+    assert bill(plans.compiled(case), case[2], case[0], Catalog.default()).fallback == ()
+
+
+def test_a_later_pool_over_the_goal_is_a_warning():
+    """The bill by spot is within the goal; the same run on demand is not."""
+    spec, sizing, fit = plans.fallback_case("spot", "on-demand")
+    stack = plans.compiled((spec, sizing, fit))
+    costs = bill(stack, fit, spec, Catalog.default())
+    for goal, expected in ((costs.total_usd + 1, True), (costs.fallback[0].total_usd + 1, False)):
+        limited = spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_cost": goal})})
+        found = [p for p in stack_problems(StackContext(stack, Catalog.default(), costs, fit, limited)) if p.code == "V-111"]
+        assert [str(p.level) for p in found] == ["warning"] * expected
+        assert not expected or found[0].reason.startswith("a run of 20.0 h on pool gpu of the fallback costs ")
+
+
+def test_jobs_that_never_start_raise_an_alert():
+    """Kueue queues them again without a limit, and each retry pays for machines."""
+    plan = plans.training_plan()
+    rules = release(plan, MONITORING).values["additionalPrometheusRulesMap"]["queues"]["groups"][0]["rules"]
+    assert [(rule["alert"], rule["expr"]) for rule in rules] == [
+        ("JobsNeverStart", 'sum by (cluster_queue) (increase(kueue_evicted_workloads_total{reason="PodsReadyTimeout"}[2h])) >= 2')
+    ]
+    assert release(plan, "kueue").values["enablePrometheus"] is True
+    assert MONITORING in release(plan, "kueue").after, "the chart's ServiceMonitor needs the CRD of the monitoring release"
+    assert "enablePrometheus" not in release(plans.tpu_plan(), "kueue").values
 
 
 def test_machines_in_an_existing_cluster_are_billed_once():

@@ -28,6 +28,9 @@ def test_a_release_in_the_changelog_has_each_section_once():
         assert sorted(set(sections)) == sorted(sections)
 
 
+SPECS = sorted(path for path in (ROOT / "stacks").glob("*.yaml") if not path.name.startswith("Pulumi."))
+
+
 def blocks(path: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
 
@@ -107,7 +110,13 @@ def test_rules_in_pages_exist(path):
 def test_settings_in_pages_are_read():
     read = set(re.findall(r'config\.get\w*\("(\w+)"\)', inspect.getsource(Settings)))
     named = {key for path in DOCUMENTS for key in re.findall(r"rackwright:([a-z]\w*)\b(?!:)", path.read_text(encoding="utf-8"))} - {"index"}
-    assert {"spec", "teardown", "layers", "below"} <= named <= read
+    secrets = {
+        secret.config
+        for path in SPECS
+        if (spec := examine(path.read_text(encoding="utf-8"), path.name).spec)
+        for secret in spec.secrets.values()
+    }
+    assert {"spec", "teardown", "layers", "below"} <= named <= read | secrets
 
 
 @pytest.mark.parametrize(("page", "number"), [("aws", 0), ("aws", 1), ("aws", 2), ("guard", 0)])

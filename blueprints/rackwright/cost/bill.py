@@ -1,14 +1,15 @@
 """Bill of a stack: machines, control plane, network, file system, disks, keys, with date and source of each price."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
 from rackwright.cost import network, storage
 from rackwright.cost.bill_line import BillLine, by_use, hourly, monthly
-from rackwright.cost.node_counts import is_sized, nodes_at_start, sized_nodes
+from rackwright.cost.fallback import FallbackCost, fallback_costs
+from rackwright.cost.node_counts import billed_nodes, is_sized, sized_nodes
 from rackwright.cost.prices import fee_price, machine_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
@@ -23,11 +24,15 @@ METRICS_PER_MACHINE = 7
 
 @dataclass(frozen=True)
 class Bill:
-    """Bill of a stack. hours: of the run, or 730 for serving. covers: the same as text. Totals exclude `unknown` and `by_use` lines."""
+    """Bill of a stack. hours: of the run, or 730 for serving. covers: the same as text. Totals exclude `unknown` and `by_use` lines.
+
+    fallback: totals if the work runs on a later pool of a fallback.
+    """
 
     lines: tuple[BillLine, ...]
     hours: float
     covers: str
+    fallback: tuple[FallbackCost, ...] = ()
 
     @property
     def hourly_usd(self) -> float:
@@ -52,7 +57,8 @@ def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
     """Cost per hour and in total: of the run for training and batch, of a month of 730 h for serving or an unknown duration."""
     hours = MONTH_H if fit.duration_s is None else fit.duration_s.p50 / 3600
     covers = f"a month of {MONTH_H:g} h" if fit.duration_s is None else f"a run of {hours:,.1f} h"
-    return Bill(tuple(_lines(stack, fit, spec, catalog, hours)), hours, covers)
+    lines = tuple(_lines(stack, fit, spec, catalog, hours))
+    return Bill(lines, hours, covers, tuple(fallback_costs(stack, fit, spec, catalog, lines, hours)))
 
 
 def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
@@ -86,7 +92,7 @@ def _pod_logs(stack: StackPlan, catalog: Catalog) -> Iterator[BillLine]:
 def _accelerators(stack: StackPlan, fit: Fit) -> Iterator[BillLine]:
     """The sized machines at the price and time of the fit; serving at its usual number of replicas.
 
-    Machines that a preferred pool of a fallback starts with are on the line of that pool.
+    Machines that other pools of a fallback provide are on the lines of those pools.
     """
     chosen, nodes = fit.candidate, sized_nodes(stack, fit)
     if not nodes:
@@ -103,17 +109,19 @@ def _accelerators(stack: StackPlan, fit: Fit) -> Iterator[BillLine]:
         hourly_usd=fit.usd_per_hour * share if priced and fit.usd_per_hour is not None else None,
         total_usd=fit.cost_usd.p50 * share if priced and fit.cost_usd else None,
         price_region="" if chosen.price_region == chosen.region else chosen.price_region,
+        pool=next((pool.name for pool in stack.pools if is_sized(pool, fit)), ""),
     )
 
 
 def _others(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """Other pools at their initial size."""
+    """Other pools: those of a fallback with the machines that they provide, others at their initial size."""
     discount = spec.pricing.discounts.get(stack.place.cloud, 0.0)
     for pool in stack.pools:
-        if pool.nodes_start and not is_sized(pool, fit):
+        nodes = billed_nodes(stack, pool, fit)
+        if nodes and not is_sized(pool, fit):
             what = f"system nodes, {pool.machine}" if pool.name == SYSTEM else f"pool {pool.name}, {pool.machine}, {pool.capacity.mode}"
             price = machine_price(catalog, pool.machine, stack.place.region, discount, CapacityMode(pool.capacity.mode))
-            yield hourly(what, pool.nodes_start, "machines", price, hours)
+            yield replace(hourly(what, nodes, "machines", price, hours), pool=pool.name)
 
 
 def _monitoring(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:
@@ -121,7 +129,7 @@ def _monitoring(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> I
     fees = profile(stack.place.cloud).fees
     if "machine_metric" not in fees or machine_layer(stack) not in stack.layers:
         return
-    machines = 1 if stack.box else sum(nodes_at_start(stack, pool, fit) for pool in stack.pools)
+    machines = 1 if stack.box else sum(billed_nodes(stack, pool, fit) for pool in stack.pools)
     price = fee_price(catalog, fees["machine_metric"], stack.place, "metric-month")
     yield monthly("detailed metrics of machines", METRICS_PER_MACHINE * machines, "metrics", price, hours)
     alarms = int(bool(stack.box and stack.box.idle_stop_minutes))

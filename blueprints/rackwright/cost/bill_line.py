@@ -13,7 +13,7 @@ class BillLine:
     """One line. quantity: None where it depends on usage. unit_price_usd: None where not published.
 
     unit: what is counted. per: unit of the price (`hour`, `month`, `GiB`). hourly_usd, total_usd: None where either is unknown.
-    illustrative: the source of the price calls its numbers examples.
+    illustrative: the source of the price calls its numbers examples. pool: name of the accelerator pool, on lines of machines.
     """
 
     what: str
@@ -27,6 +27,7 @@ class BillLine:
     total_usd: float | None
     price_region: str = ""
     illustrative: bool = False
+    pool: str = ""
 
     @property
     def quantity_words(self) -> str:

@@ -17,13 +17,31 @@ def is_sized(pool: PoolPlan, fit: Fit) -> bool:
     return does_the_work(pool) and bought
 
 
+def fallback_pools(stack: StackPlan) -> tuple[PoolPlan, ...]:
+    """Pools of a fallback in the order in which they are filled; none where the sized workload has no alternatives."""
+    works = sorted(filter(does_the_work, stack.pools), key=lambda pool: pool.preference)
+    return tuple(works) if len({pool.preference for pool in works}) > 1 else ()
+
+
 def sized_nodes(stack: StackPlan, fit: Fit) -> int:
-    """Machines of the fit that the sized pool provides: all, less those that earlier pools of a fallback start with."""
-    works = [pool for pool in stack.pools if does_the_work(pool)]
-    sized = min((pool.preference for pool in works if is_sized(pool, fit)), default=0)
-    return max(0, fit.candidate.nodes - sum(pool.nodes_start for pool in works if pool.preference < sized))
+    """Machines of the fit that the sized pool provides: all, or those that remain after the earlier pools of a fallback."""
+    filled = _filled_pools(stack, fit)
+    return next((nodes for pool, nodes in filled if is_sized(pool, fit)), fit.candidate.nodes)
 
 
-def nodes_at_start(stack: StackPlan, pool: PoolPlan, fit: Fit) -> int:
-    """Initial machines: the hosts of a slice, those of the fit for the sized pool, else the initial size of the pool."""
-    return sized_nodes(stack, fit) // max(1, fit.candidate.slices) if is_sized(pool, fit) else pool.nodes_start
+def billed_nodes(stack: StackPlan, pool: PoolPlan, fit: Fit) -> int:
+    """Machines of a pool that are paid for: the hosts of a slice, the machines of the fit that a pool of a fallback provides, or those
+    with which the pool starts."""
+    if is_sized(pool, fit):
+        return sized_nodes(stack, fit) // max(1, fit.candidate.slices)
+    return max(pool.nodes_start, {each.name: nodes for each, nodes in _filled_pools(stack, fit)}.get(pool.name, 0))
+
+
+def _filled_pools(stack: StackPlan, fit: Fit) -> list[tuple[PoolPlan, int]]:
+    """Pools of a fallback with the machines of the fit that each provides. A capacity block provides machines within its hours only."""
+    filled, remaining = [], fit.candidate.nodes
+    for pool in fallback_pools(stack):
+        nodes = min(remaining, pool.nodes_start if pool.capacity.mode == "capacity-block" else pool.nodes_max)
+        filled.append((pool, nodes))
+        remaining -= nodes
+    return filled

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import profile
 from rackwright.cost.bill_line import BillLine, UnitPrice, by_use, monthly
-from rackwright.cost.node_counts import nodes_at_start
+from rackwright.cost.node_counts import billed_nodes
 from rackwright.cost.prices import fee_price, volume_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
@@ -22,7 +22,7 @@ def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float
         yield from _disk("root disk", stack.box.root, 1, stack.place, catalog, hours)
         yield from _disk("data disk", stack.box.data, 1, stack.place, catalog, hours) if stack.box.data else ()
     for pool in stack.pools if machines else ():
-        if nodes := nodes_at_start(stack, pool, fit):
+        if nodes := billed_nodes(stack, pool, fit):
             yield from _disk(f"disks of {pool.name}", pool.disk, nodes, stack.place, catalog, hours)
     for release in stack.releases if "operators" in stack.layers else ():
         for disk in release.claims:

@@ -66,8 +66,9 @@ def bill_json(costs: Bill) -> dict[str, Any]:
         }
         for line in costs.lines
     ]
+    fallback = [{"pool": each.pool, "capacity": each.mode, "machines": each.nodes, "total_usd": each.total_usd} for each in costs.fallback]
     sums = {"hourly_usd": costs.hourly_usd, "total_usd": costs.total_usd, "hours": costs.hours, "covers": costs.covers}
-    return {"lines": lines, **sums, "not_published": list(costs.unknown), "by_use": list(costs.by_use)}
+    return {"lines": lines, **sums, "not_published": list(costs.unknown), "by_use": list(costs.by_use), "fallback": fallback}
 
 
 def explanation_json(part: SizingPlan, whole: SizingPlan, preview: StackPreview) -> dict[str, Any]:

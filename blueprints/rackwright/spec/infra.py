@@ -102,7 +102,7 @@ class Capacity(Part):
     ordered: tuple[CapacityEntry, ...] = ()
     """Alternatives for sizing, most preferred first; the first one that fits is used."""
     fallback: tuple[CapacityEntry, ...] = ()
-    """One pool per entry: the first starts with machines; the next ones start theirs where it has no capacity. AWS only (N-04)."""
+    """One pool per entry, which grows when jobs need machines; later ones grow where earlier ones have no capacity. AWS only (N-04)."""
 
 
 class ExistingSubnet(Part):

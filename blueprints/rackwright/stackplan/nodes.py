@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from rackwright.stackplan.capacity import ADJACENT_MODES
 from rackwright.stackplan.storage import DiskPlan
 
 
@@ -127,6 +128,15 @@ class PoolPlan:
     """Machines that an update of a managed pool replaces together; None: the cloud's default, one."""
     update_minutes: int | None = None
     """Time limit of an update; None: the provider's default."""
+
+    @property
+    def terminates_first(self) -> bool:
+        """Whether an update of a managed pool terminates machines before it launches new ones.
+
+        Launching first needs more accelerators, capacity and quota for the time of the update; a reservation has no further machine
+        (https://docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupUpdateConfig.html).
+        """
+        return self.accelerator_count > 0 or self.capacity.mode in ADJACENT_MODES
 
     @property
     def fabric_interfaces(self) -> int:

@@ -45,11 +45,13 @@ def test_a_node_group_of_a_block_is_upgraded_while_it_is_empty_and_keeps_its_siz
 
 
 @pytest.mark.parametrize("mode", ["on-demand", "spot", "reservation", "capacity-block"])
-def test_finite_capacity_is_updated_by_terminating_machines_first(mode):
-    """docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupUpdateConfig.html"""
-    inputs = graph_of(gpu(capacity=replace(BLOCK, mode=mode), nodes_min=0)).one(NODE_GROUP).inputs
-    finite = mode in ("reservation", "capacity-block")
-    assert inputs["updateConfig"]["updateStrategy"] == ("MINIMAL" if finite else "DEFAULT")
+def test_accelerators_are_updated_by_terminating_machines_first(mode):
+    """Launching first needs more accelerators: docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupUpdateConfig.html"""
+    for accelerators in (8, 0):
+        pool = gpu(capacity=replace(BLOCK, mode=mode), nodes_min=0, accelerator_count=accelerators)
+        strategy = graph_of(pool).one(NODE_GROUP).inputs["updateConfig"]["updateStrategy"]
+        finite = accelerators > 0 or mode in ("reservation", "capacity-block")
+        assert strategy == ("MINIMAL" if finite else "DEFAULT")
 
 
 def test_a_pool_is_replaced_with_the_settings_of_its_plan():

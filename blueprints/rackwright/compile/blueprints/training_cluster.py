@@ -13,6 +13,7 @@ from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claims
 from rackwright.compile.operators.helm_releases import jobset, kueue, monitoring
+from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.compile.operators.queues import QueueQuota, aws_topology_levels, extra_queues, queues
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.compile.storage.lustre import lustre_plan, lustre_volume, with_lustre_interfaces
@@ -75,7 +76,7 @@ def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
 def _releases(context: CompileContext, pools: tuple[PoolPlan, ...], has_fallback: bool) -> tuple[ReleasePlan, ...]:
     autoscaled = [pool for pool in pools if pool.autoscaled]
     operators = (
-        monitoring(context.catalog, default_storage_class(context.spec.name)),
+        monitoring(context.catalog, default_storage_class(context.spec.name), queue_alerts()),
         *pod_log_releases(context),
         *device_releases(pools),
         jobset(),

@@ -39,7 +39,7 @@ def system_pool(context: CompileContext, place: PlacePlan) -> PoolPlan:
 
 
 def accelerator_pools(context: CompileContext, place: PlacePlan, counts: tuple[int, int, int] | None = None) -> tuple[PoolPlan, ...]:
-    """The sized pool, or one pool per entry of `capacity.fallback` in that order. Only the first starts with machines; the others grow.
+    """The sized pool, or one pool per entry of `capacity.fallback` in that order, all of which grow from 0 nodes.
     counts: see `accelerator_pool`.
     """
     sized = accelerator_pool(context, place, POOL_NAMES[context.machine.kind], counts)
@@ -69,22 +69,24 @@ def _fallback_pool(
 ) -> PoolPlan:
     """The sized pool in a capacity mode, with at most the nodes of its reservation. Capacity blocks are not autoscaled.
 
-    The preferred pool starts at its usual size, the others without nodes. A block is paid for, so its nodes always run within its hours.
+    The minimum is 0: at the minimum size the autoscaler removes no node that failed to start and expects it forever, so that the next pool
+    is never used (kubernetes/autoscaler, tag cluster-autoscaler-1.35.0, cluster-autoscaler/cloudprovider/aws: DeleteNodes). A preferred
+    reservation is paid for and starts with its nodes. Spot and on-demand pools start without nodes, because a new node group
+    fails without capacity. The nodes of a block always run within its hours.
     """
     high = min(sized.nodes_max, capacity.count or sized.nodes_max)
     block = capacity.mode == "capacity-block"
-    low, start = 0, high if block and has_started(capacity, context) else 0
-    if preference == 0 and not block:
-        wanted = counts or pool_bounds(context, high, capacity)
-        low, start = min(wanted[0], high), min(wanted[2], high)
+    start = high if block and has_started(capacity, context) else 0
+    if preference == 0 and capacity.mode == "reservation":
+        start = min(counts[2] if counts else high, high)
     return replace(
         sized,
         name=name,
         capacity=capacity,
-        nodes_min=low,
+        nodes_min=0,
         nodes_max=high,
         nodes_start=start,
-        autoscaled=low < high and not block,
+        autoscaled=not block,
         preference=preference,
         adjacent=_uses_placement_group(context, context.machine, capacity, high),
     )

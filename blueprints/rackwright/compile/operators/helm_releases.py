@@ -32,12 +32,13 @@ def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str,
     return ReleasePlan(name, namespace, chart.chart, chart.version, chart.repository, values, after)
 
 
-def monitoring(catalog: Catalog, storage: ManifestPlan) -> ReleasePlan:
+def monitoring(catalog: Catalog, storage: ManifestPlan, rules: dict[str, Any] | None = None) -> ReleasePlan:
     """Prometheus for monitors of all namespaces and releases. Control-plane targets are off, because the cloud does not expose them.
 
     Metrics are on a disk of the class `storage`, so that a restart and another node keep them. Their size is limited below that of the
     disk. A teardown removes Prometheus and its disk while the driver of the disk still runs; Helm keeps claims of a StatefulSet.
     Units of Prometheus are powers of 1024: https://prometheus.io/docs/prometheus/latest/storage/
+    rules: PrometheusRules of the chart, by name.
     """
     limits = ("disk_gib", "retention_days", "retention_gib")
     disk_gib, days, kept_gib = (catalog.storage_limit(PROMETHEUS, limit) for limit in limits)
@@ -64,6 +65,7 @@ def monitoring(catalog: Catalog, storage: ManifestPlan) -> ReleasePlan:
         "grafana": {"enabled": False},
         "fullnameOverride": "monitoring",
     }
+    values |= {"additionalPrometheusRulesMap": rules} if rules else {}
     plan = release(MONITORING, "monitoring", values, (storage.key,))
     return replace(plan, claims=(DiskPlan(disk_gib),), teardown_values={"prometheus": {"enabled": False}})
 
@@ -77,7 +79,7 @@ def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = No
     """Installed after `releases`, because its webhook rejects the jobs of all charts while it starts.
 
     claims: (resource, device class): claims of the class count towards the quota of the resource; Kueue rejects other classes
-    (kubernetes-sigs/kueue@ff69552 site/content/en/docs/tasks/manage/setup_dra.md).
+    (kubernetes-sigs/kueue@ff69552 site/content/en/docs/tasks/manage/setup_dra.md). Prometheus reads its metrics where it is installed.
     """
     manager = {
         "replicas": 2,
@@ -88,7 +90,8 @@ def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = No
     spared = dict.fromkeys((*SYSTEM_NAMESPACES, *(r.namespace for r in releases)))
     device_claims = KUEUE_CLAIMS.format(*claims) if claims else ""
     config = KUEUE_CONFIG.format(", ".join(spared), READY_MINUTES, WAIT_SECONDS, WAIT_MAX_SECONDS, device_claims)
-    values = {"controllerManager": manager, "managerConfig": {"controllerManagerConfigYaml": config}}
+    values: dict[str, Any] = {"controllerManager": manager, "managerConfig": {"controllerManagerConfigYaml": config}}
+    values |= {"enablePrometheus": True} if any(r.name == MONITORING for r in releases) else {}
     return release("kueue", "kueue-system", values, tuple(r.name for r in releases))
 
 

@@ -10,7 +10,7 @@ from rackwright.report.groups import Group, cheapest, groups, region, runner_up
 from rackwright.report.preview_text import doubts, quota_words
 from rackwright.report.terminal.economics import SOLD, comparison, economics_lines, field_report_text, loads
 from rackwright.report.terminal.node import requirement_lines, requirement_rows
-from rackwright.report.terminal.plan import bill_rows, by_usage, cents, examples, facts, no_price, open_item_rows, where_of
+from rackwright.report.terminal.plan import bill_rows, by_usage, cents, examples, facts, fallback_text, no_price, open_item_rows, where_of
 from rackwright.sizing.economics.serving import Economics
 from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
@@ -146,7 +146,7 @@ def _assumed(fit: Fit, preview: StackPreview) -> list[tuple[str, str]]:
 
 def _bill(bill: Bill) -> dict[str, Any]:
     """covers: the period. rows: cells of `bill_rows`. hourly, total: sums in US dollars. notes: what the total leaves out."""
-    usage, sentences = by_usage(bill, ", "), (examples(bill), no_price(bill))
+    usage, sentences = by_usage(bill, ", "), (examples(bill), no_price(bill), fallback_text(bill))
     notes = [f"Billed by usage, not in the total: {usage}." if usage else ""]
     notes += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences if sentence]
     sums = {"hourly": cents(bill.hourly_usd), "total": cents(bill.total_usd)}

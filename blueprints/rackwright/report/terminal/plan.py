@@ -132,6 +132,7 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
         print_labelled(out, "time", f"{span_range(chosen.finish_s)}, of it about {span(float(startup.value))} start-up, which is billed")
     if preview.bill and not full:
         print_labelled(out, "bill", bill_text(preview.bill))
+        print_labelled(out, "fallback", fallback_text(preview.bill))
     print_labelled(out, "tightest", tightest(limits(spec, chosen)))
     print_labelled(out, "storage", storage_text(plan.machine))
     print_labelled(out, "prices", list_price("machine-hour", chosen.candidate))
@@ -209,6 +210,7 @@ def show_bill(out: Console, bill: Bill) -> None:
     print_labelled(out, "by usage", by_usage(bill, "; "), "dim")
     print_labelled(out, "examples", examples(bill), "bold yellow")
     print_labelled(out, "unpriced", no_price(bill), "bold yellow")
+    print_labelled(out, "fallback", fallback_text(bill))
 
 
 def bill_rows(bill: Bill) -> list[tuple[str, ...]]:
@@ -236,6 +238,15 @@ def examples(bill: Bill) -> str:
     total = sum(line.total_usd or 0 for line in bill.lines if line.illustrative)
     reason = f"at {ILLUSTRATIVE} prices, which their source gives as examples; check the cloud's price list"
     return f"{cents(total)} USD of the total {reason}" if total else ""
+
+
+def fallback_text(bill: Bill) -> str:
+    """`on pool gpu-on-demand: 2,320.19 USD for a run of 9.3 h`; empty without later pools."""
+    parts = []
+    for cost in bill.fallback:
+        price = f"no published price of {cost.machine}, {cost.mode}" if cost.total_usd is None else f"{cents(cost.total_usd)} USD"
+        parts.append(f"on pool {cost.pool}: {price} for {bill.covers}")
+    return "; ".join(parts)
 
 
 def no_price(bill: Bill) -> str:

@@ -13,13 +13,18 @@ MAX_COST = At() / "goals" / "max_cost"
 
 @context_rule("V-111", Level.WARNING)
 def bill_is_within_the_goal(context: StackContext) -> Iterator[Violation]:
-    """The cost of the run, or of a month at the maximum size, is at most goals.max_cost"""
+    """The cost of the run, on each pool of a fallback, or of a month at the maximum size, is at most goals.max_cost"""
     bill, fit, goal = context.bill, context.fit, context.spec.goals.max_cost if context.spec else None
     if bill is None or fit is None or goal is None:
         return
     if bill.total_usd > goal:
         words = f"{bill.covers} costs {bill.total_usd:,.0f} USD with network, storage and control plane; goals.max_cost is {goal:,.0f} USD"
         yield Violation(MAX_COST, "raise the goal, or choose a cheaper fit", words)
+        return
+    dearest = max(((cost.total_usd or 0, cost.pool) for cost in bill.fallback), default=(0, ""))
+    if dearest[0] > goal:
+        words = f"{bill.covers} on pool {dearest[1]} of the fallback costs {dearest[0]:,.0f} USD; goals.max_cost is {goal:,.0f} USD"
+        yield Violation(MAX_COST, "raise the goal, or remove the entry from capacity.fallback", words)
         return
     # Pools of a fallback are alternatives: together they have at most as many machines as the replicas need.
     price, max_nodes = fit.candidate.price_usd_per_hour, max((p.nodes_max for p in context.plan.pools if does_the_work(p)), default=0)

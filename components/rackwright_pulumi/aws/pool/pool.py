@@ -18,7 +18,7 @@ from rackwright.stackplan import PoolPlan
 
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.pool.labels import node_labels
-from rackwright_pulumi.aws.pool.launch_template import RESERVED, launch_template
+from rackwright_pulumi.aws.pool.launch_template import launch_template
 from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo
 from rackwright_pulumi.aws.tags import ChildContext, name_or_prefix
 from rackwright_pulumi.check_args import check_args
@@ -129,8 +129,7 @@ def _node_group(child: ChildContext, plan: PoolPlan, args: AwsPoolArgs, template
     Accelerator pools are deleted before their replacement is created, because the capacity exists once.
     """
     custom_image, unavailable = bool(plan.image_id), plan.max_unavailable or DEFAULT_UNAVAILABLE
-    # Capacity that was bought has no machine for a new node before an old one has gone.
-    strategy = "MINIMAL" if plan.capacity.mode in RESERVED else "DEFAULT"
+    strategy = "MINIMAL" if plan.terminates_first else "DEFAULT"
     autoscaled = plan.nodes_min < plan.nodes_max
     return NodeGroup(
         child.name("nodes"),

@@ -1,4 +1,4 @@
-"""Pools of a fallback: only the preferred one starts with machines, and the others are used where it has no capacity."""
+"""Pools of a fallback: all grow from 0 machines, and later ones are used where earlier ones have no capacity."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,22 +18,26 @@ EXPANDERS = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autosc
 CRD = "provisioningrequests.autoscaling.x-k8s.io"
 
 
-# For an empty group the autoscaler knows resources from tags, but no devices of a DRA driver
-# (kubernetes/autoscaler, tag cluster-autoscaler-1.35.0, cloudprovider/aws/aws_cloud_provider.go, TemplateNodeInfo).
+# At the minimum size the autoscaler does not remove nodes that failed to start, and expects them forever. For an empty group it knows
+# resources from tags, but no devices of a DRA driver
+# (kubernetes/autoscaler, tag cluster-autoscaler-1.35.0, cloudprovider/aws/aws_cloud_provider.go, DeleteNodes and TemplateNodeInfo).
 @rule("V-123", Level.ERROR, PROVISIONING)
-def later_pools_start_empty_and_grow(plan: StackPlan) -> Iterator[Violation]:
-    """Only the preferred pool of a fallback starts with machines; the others start with 0 and are autoscaled, except capacity blocks."""
+def pools_of_a_fallback_grow_from_zero(plan: StackPlan) -> Iterator[Violation]:
+    """Pools of a fallback have 0 nodes at minimum and are autoscaled, except capacity blocks; only the preferred pool starts with nodes."""
     for at, pool in alternatives(plan):
-        if pool.preference == 0 or pool.capacity.mode == "capacity-block":
+        if pool.capacity.mode == "capacity-block":
             continue
-        if pool.nodes_min or pool.nodes_start:
-            message = f"Pool {pool.name} is not preferred, but has {pool.nodes_min} nodes at minimum and {pool.nodes_start} at start"
-            yield Violation(at / "nodes_start", "set both to 0", message)
+        if pool.preference and pool.nodes_start:
+            message = f"Pool {pool.name} is not preferred, but has {pool.nodes_start} nodes at start"
+            yield Violation(at / "nodes_start", "set it to 0", message)
+        if pool.nodes_min:
+            message = f"Pool {pool.name} has {pool.nodes_min} nodes at minimum, so later pools do not replace nodes that it loses"
+            yield Violation(at / "nodes_min", "set it to 0", message)
         if pool.provisioner == "managed" and not pool.autoscaled:
-            message = f"Pool {pool.name} starts with 0 nodes, but is not autoscaled, so its machines never start"
+            message = f"Pool {pool.name} is not autoscaled, so it starts no nodes for waiting jobs"
             yield Violation(at / "autoscaled", "set it to true", message)
         if pool.provisioner == "managed" and pool.devices == "dra":
-            message = f"Pool {pool.name} starts with 0 nodes and has EFA by DRA, for which the autoscaler adds no nodes to an empty pool"
+            message = f"Pool {pool.name} can have 0 nodes and has EFA by DRA, for which the autoscaler adds no nodes to an empty pool"
             yield Violation(at / "devices", "use the EFA device plugin", message)
 
 
