@@ -163,7 +163,7 @@ def machines(stack: dict) -> set[str]:
 
 def file_system(lustre: dict) -> tuple[str, float]:
     """Catalog name and size in bytes of the result."""
-    return f"fsx-lustre-persistent2-{lustre['throughput_mb_s_per_tib']}{'-efa' if lustre['rdma'] else ''}", lustre["capacity_gib"] * 2.0**30
+    return lustre["volume"], lustre["capacity_gib"] * 2.0**30
 
 
 def test_a_plan_names_the_file_system_that_is_built(tmp_path, monkeypatch):

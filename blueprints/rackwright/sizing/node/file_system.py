@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rackwright.catalog import query
+from rackwright.catalog.query import INTELLIGENT_TIERING
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine, Volume
 from rackwright.diagnostics.errors import CatalogError
@@ -15,7 +16,6 @@ from rackwright.sizing.node.lustre_throughput import (
     GBIT,
     SERVICE,
     TCP,
-    TIERED,
     LustreClients,
     LustreThroughput,
     lustre_clients,
@@ -46,10 +46,6 @@ class LustreSize:
     efa: bool = False
     throughput_mb_s: int | None = None
     cache_gib: int = 0
-
-    @property
-    def bytes_per_s(self) -> float:
-        return (self.ssd_tier * self.capacity_gib * GIB / TIB or self.throughput_mb_s or 0) * 1e6
 
 
 def reads_over_efa(machine: Machine, image: str) -> bool:
@@ -134,14 +130,15 @@ def earlier_lustre_size(spec: Spec, plan: SizingPlan, candidate: Candidate, mach
     sizes = choose(plan, options.model_copy(update={"efa": efa}), efa, clients, catalog)
     if options.capacity is None:
         return min(sizes, key=lambda size: _usd_per_month(size, catalog))
-    return next((size for size in sizes if size.bytes_per_s >= plan.storage.throughput_bytes_per_s), sizes[-1])
+    need = plan.storage.throughput_bytes_per_s
+    return next((size for size in sizes if delivered(size, clients, catalog).tier_bytes_per_s >= need), sizes[-1])
 
 
 def _grown(plan: SizingPlan, options: LustreOptions, recorded: LustreSize, catalog: Catalog) -> LustreSize:
     """The recorded file system with the spec's options, as large as the run's data and throughput need by now."""
     need, efa = plan.storage, recorded.efa if options.efa is None else options.efa
     if not recorded.ssd_tier:
-        step = catalog.storage_limit(TIERED, "throughput_step_mb_s")
+        step = catalog.storage_limit(INTELLIGENT_TIERING, "throughput_step_mb_s")
         bought = max(recorded.throughput_mb_s or 0, math.ceil(need.throughput_bytes_per_s / (step * 1e6)) * step)
         return _with_cache(plan, options, replace(recorded, efa=efa, throughput_mb_s=bought), catalog)
     tier = options.throughput or recorded.ssd_tier
@@ -165,7 +162,7 @@ def _ssd(plan: SizingPlan, options: LustreOptions, efa: bool, clients: LustreCli
 
 def _ssd_bytes(need: StorageNeed, tier: Volume) -> float:
     """Bytes of a tier that hold the data and are rated for the throughput."""
-    for_throughput = need.throughput_bytes_per_s / (tier.read_bytes_per_s_per_tib or 1) * TIB
+    for_throughput = need.throughput_bytes_per_s / (query.tier_bytes_per_s(tier, TIB) or 1) * TIB
     return max(need.capacity_bytes * NODE_ASSUMPTIONS.file_system_headroom, for_throughput)
 
 
@@ -186,15 +183,17 @@ def _usd_per_month(size: LustreSize, catalog: Catalog) -> float:
 
 def _tiered(plan: SizingPlan, options: LustreOptions, efa: bool, clients: LustreClients, catalog: Catalog) -> list[LustreSize]:
     """Capacity grows by itself; servers are bought for the throughput, and a cache for the dataset, which is read repeatedly."""
-    need, step = plan.storage, catalog.storage_limit(TIERED, "throughput_step_mb_s")
+    need, step = plan.storage, catalog.storage_limit(INTELLIGENT_TIERING, "throughput_step_mb_s")
     reachable = min(need.throughput_bytes_per_s, clients.total_bytes_per_s)
     servers = max(1, math.ceil(reachable / (step * 1e6)), servers_needed(reachable, clients))
-    return [_with_cache(plan, options, LustreSize(0, TIERED, efa=efa, throughput_mb_s=servers * step), catalog)]
+    return [_with_cache(plan, options, LustreSize(0, INTELLIGENT_TIERING, efa=efa, throughput_mb_s=servers * step), catalog)]
 
 
 def _with_cache(plan: SizingPlan, options: LustreOptions, size: LustreSize, catalog: Catalog) -> LustreSize:
     """A tiered file system with its expected capacity, and a cache for the dataset in the range of its servers."""
-    step, low, high = (catalog.storage_limit(TIERED, limit) for limit in ("throughput_step_mb_s", "min_cache_gib", "max_cache_gib"))
+    step, low, high = (
+        catalog.storage_limit(INTELLIGENT_TIERING, limit) for limit in ("throughput_step_mb_s", "min_cache_gib", "max_cache_gib")
+    )
     servers = (size.throughput_mb_s or 0) // step
     capacity = plan.storage.capacity_bytes if options.capacity is None else options.capacity
     cache_gib = min(max(math.ceil(plan.facts.dataset_bytes / GIB), servers * low), servers * high)
@@ -236,7 +235,7 @@ def _planned_lustre(plan: SizingPlan, size: LustreSize, clients: LustreClients, 
     return FileSystem(
         size.volume,
         size.capacity_gib * GIB,
-        size.bytes_per_s,
+        found.tier_bytes_per_s,
         None if price is None else size.capacity_gib * GIB * price,
         basis=(storage_note(NoteKind.SHARED_FILE_SYSTEM, plan.storage),),
         client_bytes_per_s=clients.bytes_per_s,

@@ -22,10 +22,8 @@ from rackwright.sizing.plan import Fit, SizingPlan, WorkloadFacts
 from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Custom, Finetune, Pretrain, Serve
-from rackwright.units import GIB
+from rackwright.units import GIB, TIB
 
-SHARED_FILE_SYSTEMS = ("fsx-lustre-persistent2-", "managed-lustre-")
-"""File system classes that a blueprint can build or a guide names; scratch and previous generations are excluded."""
 SSD_BYTES = 375 * GIB
 """One local SSD of Google Cloud that is added by number (docs.cloud.google.com/compute/docs/disks/local-ssd)."""
 LINE_RATE = 1e-9
@@ -186,9 +184,8 @@ def _recommended(plan: SizingPlan, fit: Fit, catalog: Catalog) -> FileSystem | N
             usd = None if disk.price_usd_per_byte_month is None else disk.price_usd_per_byte_month * need.capacity_bytes
             return FileSystem(disk.name, need.capacity_bytes, need.throughput_bytes_per_s, usd, basis=(storage_note(NoteKind.DISK, need),))
     tiers = []
-    for v in catalog.volumes:
-        rate = v.write_bytes_per_s_per_tib
-        if v.cloud == c.cloud and v.name.startswith(SHARED_FILE_SYSTEMS) and rate and v.rdma == rdma and not v.deprecated:
+    for v in query.shared_file_systems(catalog, c.cloud, rdma):
+        if rate := query.tier_bytes_per_s(v, TIB):
             size = v.allowed_bytes(formulas.tier_bytes(need.capacity_bytes, need.throughput_bytes_per_s, rate))
             tiers.append(Tier(v.name, size, rate, v.price_usd_per_byte_month))
     return formulas.cheapest_tier(tiers, storage_note(NoteKind.SHARED_FILE_SYSTEM, need))
