@@ -68,12 +68,12 @@ def lustre_size(
     delivers its throughput to these machines. None where the spec disables it.
 
     Sizes in the spec are used unchanged; rules reject those that are not sold. recorded: the file system of a running stack, whose tier
-    and network stay, because changing them replaces it; it only grows.
+    and network stay, because changing them replaces it; it only grows. One with EFA stays only with machines and images that use EFA.
     """
     options = _options(spec)
     if options is None:
         return None
-    if recorded and bool(recorded.ssd_tier) == (options.tiering == "ssd"):
+    if recorded and bool(recorded.ssd_tier) == (options.tiering == "ssd") and (_able(spec, machine) or not recorded.efa):
         return _grown(plan, options, recorded, catalog)
     able = _able(spec, machine) and any(query.is_offered(row, candidate.region) for row in query.ssd_tiers(catalog, rdma=True).values())
     over = {efa: lustre_clients_of(spec, candidate, machine, efa, catalog) for efa in _networks(options, able)}
@@ -145,7 +145,7 @@ def _grown(plan: SizingPlan, options: LustreOptions, recorded: LustreSize, catal
     row = query.ssd_tiers(catalog, efa)[tier]
     if options.capacity is not None:
         return LustreSize(round(options.capacity / GIB), row.name, tier, efa)
-    wanted = row.allowed_bytes(_ssd_bytes(need, row)) or 0
+    wanted = row.allowed_bytes(max(_ssd_bytes(need, row), recorded.capacity_gib * GIB)) or 0
     return LustreSize(max(recorded.capacity_gib, wanted // GIB), row.name, tier, efa)
 
 
@@ -205,9 +205,16 @@ def storage_note(kind: NoteKind, need: StorageNeed) -> Note:
 
 
 def planned_file_system(
-    spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Machine, catalog: Catalog, otherwise: Callable[[], FileSystem | None]
+    spec: Spec,
+    plan: SizingPlan,
+    candidate: Candidate,
+    machine: Machine,
+    catalog: Catalog,
+    otherwise: Callable[[], FileSystem | None],
+    recorded: LustreSize | None = None,
 ) -> FileSystem | None:
-    """What the StackPlan of a training run will contain, for display. otherwise: a recommendation where this release builds none."""
+    """What the StackPlan of a training run will contain, for display. otherwise: a recommendation where this release builds none.
+    recorded: the file system of a running stack."""
     need, kind = plan.storage, blueprint_kind(spec, candidate)
     sold = {volume.name for volume in catalog.volumes if volume.cloud == candidate.cloud}
     if kind == "tpu-pod":
@@ -220,7 +227,7 @@ def planned_file_system(
         slow = (limit,) if rate_mib_s * MIB < need.throughput_bytes_per_s else ()
         return FileSystem("ebs-gp3", size_gib * GIB, rate_mib_s * MIB, usd, basis=(storage_note(NoteKind.DATA_DISK, need), *slow))
     if kind == "training-cluster" and any(row.name in sold for row in query.ssd_tiers(catalog).values()):
-        size = lustre_size(spec, plan, candidate, machine, catalog)
+        size = lustre_size(spec, plan, candidate, machine, catalog, recorded)
         if size is None:
             return None
         return _planned_lustre(plan, size, lustre_clients_of(spec, candidate, machine, size.efa, catalog), catalog)

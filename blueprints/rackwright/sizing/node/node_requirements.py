@@ -13,7 +13,7 @@ from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.node import formulas, power
-from rackwright.sizing.node.file_system import planned_file_system, storage_note
+from rackwright.sizing.node.file_system import LustreSize, planned_file_system, storage_note
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS, Tier
 from rackwright.sizing.node.lustre_throughput import lustre_clients
 from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
@@ -39,8 +39,13 @@ def with_node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: As
     return replace(plan, machine=found, assumptions=(*plan.assumptions, *listed(NODE_ASSUMPTIONS), *more))
 
 
-def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions = DEFAULT) -> NodeRequirements | None:
-    """Requirements of the chosen fit; None without one. Rates and sizes that the fit does not have are None."""
+def node_requirements(
+    plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions = DEFAULT, recorded: LustreSize | None = None
+) -> NodeRequirements | None:
+    """Requirements of the chosen fit; None without one. Rates and sizes that the fit does not have are None.
+
+    recorded: the file system of a running stack, which the stack of this fit keeps.
+    """
     fit, w = plan.chosen, spec.workload
     node = catalog.machine_by_name.get(fit.candidate.machine) if fit else None
     if fit is None or node is None or isinstance(w, Custom):
@@ -61,7 +66,7 @@ def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumpt
     sample = _sample_bytes(w)
     read = dataset_read_bytes_per_s(plan.facts, fit.speed, w, a)
     throughput = window.throughput_bytes_per_s
-    storage = planned_file_system(spec, plan, c, node, catalog, partial(_recommended, plan, fit, catalog))
+    storage = planned_file_system(spec, plan, c, node, catalog, partial(_recommended, plan, fit, catalog), recorded)
     traffic = _network(fit, node, plan.facts.trainable_parameters or plan.facts.parameters, throughput + (read or 0.0), storage)
     return NodeRequirements(
         nodes=c.nodes,
