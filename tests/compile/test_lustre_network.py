@@ -107,7 +107,7 @@ class TestRecorded:
         assert "fsx-lustre-persistent2-500 of 36,000 GiB, is kept; a new stack would get fsx-lustre-persistent2-1000-efa" in shown.reason
         same, other = (made().pipeline.choose(rank).decision for rank in (None, 1))
         assert (same.fit.candidate.machine, same.file_system) == ("p5.48xlarge", OVER_TCP)
-        assert (other.fit.candidate.machine, other.file_system.efa) == ("p6-b200.48xlarge", True)
+        assert (other.fit.candidate.machine, other.file_system) == ("p6-b200.48xlarge", OVER_TCP)
         (tmp_path / "llama-70b-sft.decision.json").unlink()
         assert made().stack().lustre.rdma
 

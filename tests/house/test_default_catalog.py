@@ -5,7 +5,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 CALL = "Catalog.default()"
 ENTRY_POINTS = {
-    "blueprints/rackwright/workflow/pipeline.py": "the pipeline, which passes its catalog on",
+    "blueprints/rackwright/workflow/sized_spec.py": "the pipeline, which passes its catalog on",
+    "blueprints/rackwright/stackplan/storage.py": "LustrePlan of a StackPlan without the name of its tier",
     "blueprints/rackwright/sizing/size.py": "sizing without the pipeline, for benchmarks",
     "blueprints/rackwright/compile/compile.py": "rackwright.compile_plan",
     "blueprints/rackwright/validation/spec/registry.py": "rackwright.load",

@@ -125,6 +125,39 @@ def test_commands_and_program_agree_on_a_recorded_decision_after_an_edit(example
     assert recorded["machine"] in machines(stack)
     provider = next(node for node in built["graph"].body["resources"] if node["type"].startswith("pulumi:providers:"))
     assert provider["inputs"]["region"] == stack["place"]["region"] == recorded["region"]
+    plan_and_report_show_what_a_choice_builds(example)
+
+
+STATES = sorted((ROOT / "tests" / "states" / "0.1.0" / "stacks").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda path: path.stem)
+def test_commands_agree_on_a_decision_of_an_earlier_release(state, tmp_path, monkeypatch):
+    for path in (state, state.with_suffix(".decision.json")):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    share_pipeline(monkeypatch)
+    plan_and_report_show_what_a_choice_builds(state)
+
+
+def plan_and_report_show_what_a_choice_builds(spec: Path) -> None:
+    """File system, bill and node requirements of the first rank, beside a recorded decision: in the plan, the report and the decision."""
+    plan, made = answer("plan", spec, "--today", TODAY), answer("choose", spec, "1", "--today", TODAY)
+    report = answer("report", spec, "--today", TODAY, "-o", "report.md")
+    assert (plan.status, made.status, report.status) == (0, 0, 0)
+    chosen = Pipeline(Path(spec.name), date.fromisoformat(TODAY)).choose(1)
+    previewed = Pipeline(Path(spec.name), date.fromisoformat(TODAY)).preview()
+    assert previewed.stack == chosen.plan
+    assert previewed.bill == chosen.bill
+    assert plan.body["bill"]["total_usd"] == chosen.bill.total_usd
+    text = Path("report.md").read_text(encoding="utf-8")
+    assert cents(chosen.bill.total_usd) in text
+    assert plan.body["machine"] == made.body["plan"]["machine"]
+    if chosen.plan.lustre:
+        shown, size = plan.body["machine"]["file_system"], made.body["file_system"]
+        assert (shown["tier"], shown["bytes"]) == file_system(json.loads(chosen.plan.to_json())["lustre"])
+        assert (size["volume"], size["capacity_gib"] * 2.0**30) == (shown["tier"], shown["bytes"])
+        assert shown["tier"] in text
 
 
 def refused_alike(errors: set[str], answers: list[Answer], program_errors: Decided | set[str]) -> None:
@@ -163,7 +196,7 @@ def machines(stack: dict) -> set[str]:
 
 def file_system(lustre: dict) -> tuple[str, float]:
     """Catalog name and size in bytes of the result."""
-    return f"fsx-lustre-persistent2-{lustre['throughput_mb_s_per_tib']}{'-efa' if lustre['rdma'] else ''}", lustre["capacity_gib"] * 2.0**30
+    return lustre["volume"], lustre["capacity_gib"] * 2.0**30
 
 
 def test_a_plan_names_the_file_system_that_is_built(tmp_path, monkeypatch):

@@ -16,10 +16,11 @@ from rackwright.sizing.selection import revalidation
 from rackwright.sizing.size import size
 from rackwright.spec.quotas import without_quotas
 from rackwright.workflow import decision
-from rackwright.workflow.decision import decision_path, leaves, read_decision, spec_digests
+from rackwright.workflow.decision import decision_path, leaves, read_decision
 from rackwright.workflow.load import load
 from rackwright.workflow.pipeline import Pipeline
 from rackwright.workflow.recorded import recorded_rank, running_stack
+from rackwright.workflow.spec_digest import spec_digests
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)

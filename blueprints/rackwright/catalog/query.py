@@ -6,10 +6,13 @@ from fnmatch import fnmatchcase
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, Availability, CapacityMode, Machine, Offering, Price, TpuSlice, Volume
-from rackwright.clouds import profile
+from rackwright.clouds import FSX, profile
+from rackwright.units import TIB
 
 REFERENCE_REGIONS = ("us-east-1", "us-central1", "us-central2")
 """Regions whose price is shown, marked as a reference, when a region has no price."""
+INTELLIGENT_TIERING = "fsx-lustre-intelligent-tiering"
+"""Row of volumes.csv for FSx for Lustre Intelligent-Tiering, whose throughput is bought apart from the capacity."""
 
 
 def machine(catalog: Catalog, name: str) -> Machine | None:
@@ -39,7 +42,20 @@ def slices(catalog: Catalog, machine_name: str) -> tuple[TpuSlice, ...]:
 def ssd_tiers(catalog: Catalog, rdma: bool = False) -> dict[int, Volume]:
     """MB/s per TiB -> tier of FSx for Lustre PERSISTENT_2 SSD, the only class with data repositories and EFA (V-49)."""
     rows = [row for row in catalog.volumes if row.tier.startswith("PERSISTENT_2 SSD") and row.rdma is rdma]
-    return {round((row.read_bytes_per_s_per_tib or 0) / 1e6): row for row in rows}
+    return {round(tier_bytes_per_s(row, TIB) / 1e6): row for row in rows}
+
+
+def shared_file_systems(catalog: Catalog, cloud: str, rdma: bool) -> tuple[Volume, ...]:
+    """Lustre tiers of a cloud that a blueprint builds or a guide names, without scratch and previous generations."""
+    if profile(cloud).lustre_service == FSX:
+        return tuple(ssd_tiers(catalog, rdma).values())
+    return tuple(row for row in catalog.volumes if (row.cloud, row.kind, row.rdma) == (cloud, "lustre", rdma) and not row.deprecated)
+
+
+def tier_bytes_per_s(tier: Volume, capacity_bytes: float) -> float:
+    """Sustained rate that a capacity of a tier includes: the lower one of reads and writes, 0.0 where neither is published."""
+    rates = (tier.read_bytes_per_s_per_tib, tier.write_bytes_per_s_per_tib)
+    return min((rate for rate in rates if rate is not None), default=0.0) * capacity_bytes / TIB
 
 
 def is_offered(tier: Volume, region: str) -> bool:

@@ -24,6 +24,7 @@ CODES = {
     "D-edited": "the spec was edited after the decision, which still satisfies it",
     "D-ended": "the stack has passed its expiry date",
     "D-file-system": "a running file system that is kept, although a new stack would get another one",
+    "D-file-system-replaced": "a change that replaces or deletes a running file system and its data",
     "D-first-format": "a decision file of an earlier release, whose digest covers machines and prices only",
     "D-image-age": "a machine image that is older than 90 days",
     "D-missing": "an update without a recorded decision",

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from rackwright.catalog import query
+from rackwright.catalog.read import Catalog
+
 
 @dataclass(frozen=True)
 class BucketPlan:
@@ -43,13 +46,15 @@ class LustrePlan:
     """Nodes that use it at once. None: not known."""
     required_mb_s: int | None = None
     """Throughput that the run needs. None: not known."""
+    volume: str = ""
+    """Name of its tier in the catalog; in plans without it that of the embedded catalog, empty for a tier that is not sold."""
 
-    @property
-    def volume(self) -> str:
-        """Name of its tier in the catalog."""
-        if self.kind == "tiered":
-            return "fsx-lustre-intelligent-tiering"
-        return f"fsx-lustre-persistent2-{self.throughput_mb_s_per_tib}{'-efa' if self.rdma else ''}"
+    def __post_init__(self) -> None:
+        if self.volume:
+            return
+        tiers = query.ssd_tiers(Catalog.default(), self.rdma)
+        ssd = tiers[self.throughput_mb_s_per_tib].name if self.throughput_mb_s_per_tib in tiers else ""
+        object.__setattr__(self, "volume", query.INTELLIGENT_TIERING if self.kind == "tiered" else ssd)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ while the recorded machines still satisfy it. A file that was edited by hand is 
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from functools import cache
@@ -29,41 +29,17 @@ from rackwright.sizing.calibrated import calibration_digest
 from rackwright.sizing.node.file_system import LustreSize, earlier_lustre_size
 from rackwright.sizing.plan import Candidate, Fit, SizingPlan
 from rackwright.spec import Spec
-from rackwright.spec.blueprint import Nodes, Safety
 from rackwright.spec.reading.source import read_file
 from rackwright.stackplan import BlueprintKind, PlacePlan, StackPlan, VersionPins
+from rackwright.workflow.spec_digest import spec_digest, spec_digests
 
 DECISION_VERSION = "decision/2"
 FIRST_VERSION = "decision/1"
 """Files of the first format have a digest of the sizing plan only, 16 digits long."""
-NOT_SIZED = {"tags", "acknowledge", "secrets"}
-"""Parts of a spec that sizing does not read."""
 MAY_BE_ZERO = {"zero_stage", "shard_group", "replicas"}
 """Counts of a candidate and its parallel layout without the minimum 1."""
 MAX_COUNT = 2**31 - 1
 """Largest count of replicas in Kubernetes (int32)."""
-LATER = {
-    "admins": [],
-    "calibration": None,
-    "certificates": [],
-    "cidr": None,
-    "group": None,
-    "key": None,
-    "nodes": Nodes().model_dump(mode="json"),
-    "notify": [],
-    "permissions_boundary": None,
-    "pod_logs": "none",
-    "require_api_key": True,
-    "require_tls": True,
-    "role": None,
-    "roles": None,
-    "safety": Safety().model_dump(mode="json"),
-    "ssh_from": "nobody",
-    "viewers": [],
-}
-"""Keys added after the first release, with their defaults."""
-LATER_OF_SERVING = {"mean_requests_per_second": None, "idle": 0.0, "loras": None, "revenue_per_request": None, "investment": None}
-"""Keys that decisions recorded since 0.1.0 count, and those of 0.1.0 do not have."""
 
 
 @dataclass(frozen=True)
@@ -252,33 +228,19 @@ def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None =
 
 def recorded_file_system(decision: Decision, spec: Spec, catalog: Catalog) -> LustreSize | None:
     """The file system of a decision; for a file of an earlier release, which does not record it, what that release built."""
-    candidate = decision.fit.candidate
     if decision.file_system:
         return decision.file_system
-    if blueprint_kind(spec, candidate) != BlueprintKind.TRAINING_CLUSTER or profile(candidate.cloud).lustre_service != FSX:
+    candidate, then = decision.fit.candidate, _spec_at_choice(decision, spec)
+    machine = catalog.machine_by_name.get(candidate.machine)
+    if machine is None or blueprint_kind(then, candidate) != BlueprintKind.TRAINING_CLUSTER:
         return None
-    return earlier_lustre_size(spec, decision.plan, candidate, catalog.machine(candidate.machine), catalog)
+    if profile(candidate.cloud).lustre_service != FSX:
+        return None
+    return earlier_lustre_size(then, decision.plan, candidate, machine, catalog)
 
 
-def spec_digests(spec: Spec) -> tuple[str, str]:
-    """The digest that this release records for a spec, and that of 0.1.0 for the same spec."""
-    return spec_digest(spec), spec_digest(spec, LATER | LATER_OF_SERVING)
-
-
-def spec_digest(spec: Spec, later: Mapping[str, Any] = LATER) -> str:
-    """Sixteen hex digits over what sizing reads of a spec. later: keys that are left out where they have these defaults."""
-    read = _as_first_written(spec.model_dump(mode="json", exclude=NOT_SIZED), later)
-    for place in (*read["infra"]["any_of"], *read["infra"]["ordered"]):
-        place["quotas"] = None
-    for workload in read["workloads"]:
-        workload.pop("run", None)
-        workload.pop("api_key", None)
-        workload.pop("team", None)
-    return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _as_first_written(value: Any, later: Mapping[str, Any]) -> Any:
-    """`value` without later keys that have their default, so that an upgrade alone does not change the digest."""
-    if isinstance(value, dict):
-        return {key: _as_first_written(item, later) for key, item in value.items() if key not in later or item != later[key]}
-    return [_as_first_written(item, later) for item in value] if isinstance(value, list) else value
+def _spec_at_choice(decision: Decision, spec: Spec) -> Spec:
+    """The spec with the storage it had at the choice, where its options were added since and nothing else; else as it is."""
+    blueprints = (spec.blueprint.model_copy(update={"storage": plain}) for plain in ("auto", "lustre", "none"))
+    earlier = (spec.model_copy(update={"blueprint": blueprint}) for blueprint in blueprints)
+    return next((each for each in (spec, *earlier) if decision.spec_digest in spec_digests(each)), spec)

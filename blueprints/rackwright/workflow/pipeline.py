@@ -1,10 +1,9 @@
-"""The pipeline from a spec to a checked and priced stack: load, size, decide, compile, validate, price.
+"""The pipeline from a spec to a checked and priced stack: load, size (sized_spec.py), decide, compile, validate, price.
 
 The only module that joins these stages. Commands, the Pulumi program, the report and the teardown read its results and print them.
 """
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
@@ -16,49 +15,41 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level, Problem, Stage
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.spec.reading.read_spec import Reading
-from rackwright.spec.reading.source import read_file
 from rackwright.spec.spec import Spec
 from rackwright.workflow.decided import Decided
-from rackwright.workflow.load import examine
 from rackwright.workflow.recorded import (
-    file_system_warnings,
     kept_file_system,
     recorded_instead,
     recorded_rank,
+    replaced_file_system,
     replaced_place,
     running_stack,
+    running_with,
     unused_record,
 )
+from rackwright.workflow.sized_spec import SizedSpec
 
 if TYPE_CHECKING:
+    from rackwright.compile.compile_context import RunningStack
     from rackwright.sizing.node.file_system import LustreSize
     from rackwright.sizing.plan import Fit, SizingPlan
     from rackwright.stackplan import StackPlan
-    from rackwright.workflow.buildability import Buildability
     from rackwright.workflow.decision import Decision
     from rackwright.workflow.stack_preview import StackPreview
 
 
 @dataclass
-class Pipeline:
+class Pipeline(SizedSpec):
     """The stages of one spec. Each runs once, when a caller first needs it.
 
-    path: the spec file; text: its content, read from `path` when None; own_catalog: replaces the embedded one;
-    now: the moment, where it is known to more than a day (`clock` returns both); layers, upstream_stack: what this stack builds, and the
-    stack that it builds on.
+    layers, upstream_stack: what this stack builds, and the stack that it builds on; the rest as of SizedSpec.
     """
 
-    path: Path
-    today: date
-    now: datetime | None = None
-    own_catalog: Catalog | None = None
-    text: str | None = None
     layers: tuple[str, ...] = ()
     upstream_stack: str = ""
-    assumptions: Assumptions = DEFAULT
     is_configured: Callable[[str], bool] | None = None
     """Whether the stack's configuration has a key, where it can be read."""
-    _stacks: "dict[tuple[Fit, LustreSize | None], StackPlan]" = field(default_factory=dict)
+    _stacks: "dict[tuple[Fit, RunningStack], StackPlan]" = field(default_factory=dict)
 
     @staticmethod
     def of_spec(
@@ -72,87 +63,23 @@ class Pipeline:
         """A pipeline that starts at a parsed spec, or at its plan, and reads no file."""
         made = Pipeline(Path(f"{spec.name}.yaml"), today, now, catalog, assumptions=assumptions)
         parsed = {"content": "", "spec": spec, "reading": Reading(spec, ()), "recorded": None}
-        vars(made).update(parsed | ({"plan": plan} if plan else {}))
+        vars(made).update(parsed | ({"plan": plan, "_sized": plan} if plan else {}))
         return made
 
-    @cached_property
-    def content(self) -> str:
-        """Text of the spec file; empty for a spec that was not read from a file."""
-        return read_file(self.path) if self.text is None else self.text
+    def _compiled(self, plan: "SizingPlan", fit: "Fit", running: "RunningStack | None" = None) -> "StackPlan":
+        """The stack of a fit, compiled once; when `running` is None in the recorded place, with the parts of a new stack.
 
-    @property
-    def source(self) -> str:
-        """What messages name as the source of the spec."""
-        return str(self.path) if self.content else self.spec.name
-
-    @cached_property
-    def reading(self) -> Reading:
-        """The parsed file. Raises UserError with every problem of it."""
-        found = examine(self.content, str(self.path), self.own_catalog)
-        if found.spec is None:
-            raise UserError(found.problems, str(self.path))
-        return found
-
-    @cached_property
-    def spec(self) -> Spec:
-        """Raises UserError with every problem of the file."""
-        assert self.reading.spec is not None, "`reading` raises for a file without a spec"
-        return self.reading.spec
-
-    @cached_property
-    def plan(self) -> "SizingPlan":
-        """The ranked candidates with their sentences, those that can be built first."""
-        from rackwright.sizing.size import size
-        from rackwright.wording.plan_text import with_text
-
-        rerank = self.buildability.ordered
-        with self._located():
-            return with_text(size(self.spec, self.catalog, today=self.today, assumptions=self.assumptions, rerank=rerank))
-
-    @cached_property
-    def pin_problems(self) -> tuple[Problem, ...]:
-        """Warnings about pinned machines that no fit uses, located in the spec."""
-        from rackwright.workflow.infeasible import pin_problems
-
-        is_pinned = any(place.pin for place in self.spec.infra.places)
-        return pin_problems(self.spec, self.plan, self.content) if is_pinned else ()
-
-    def _compiled(self, plan: "SizingPlan", fit: "Fit", file_system: "LustreSize | None" = None) -> "StackPlan":
-        """The stack of a fit, compiled once. Raises UserError when this release cannot build it."""
+        Raises UserError when this release cannot build it.
+        """
         from rackwright.compile.compile import compile_plan
 
-        if (fit, file_system) not in self._stacks:
-            running = replace(running_stack(self._readable_record, self.spec), file_system=file_system)
+        running = running or running_stack(self._readable_record, self.spec)
+        if (fit, running) not in self._stacks:
             with self._located(fit.candidate.place):
-                self._stacks[fit, file_system] = compile_plan(
+                self._stacks[fit, running] = compile_plan(
                     self.spec, plan, fit, today=self.today, now=self.now, catalog=self.catalog, running=running
                 )
-        return self._stacks[fit, file_system]
-
-    @cached_property
-    def buildability(self) -> "Buildability":
-        from rackwright.workflow.buildability import Buildability
-
-        return Buildability(self.spec, self.catalog, self.today, self.now)
-
-    @property
-    def catalog(self) -> Catalog:
-        return self.own_catalog or Catalog.default()
-
-    @cached_property
-    def recorded(self) -> "Decision | None":
-        """The decision beside the spec. Raises UserError when this release cannot read it."""
-        from rackwright.workflow.decision import decision_path, read_decision
-
-        return read_decision(decision_path(self.path))
-
-    @property
-    def _readable_record(self) -> "Decision | None":
-        """The decision beside the spec; None for a file that this release cannot read."""
-        try:
-            return self.recorded
-        except UserError:
-            return None
+        return self._stacks[fit, running]
 
     def preview(self, fit: "Fit | None" = None) -> "StackPreview":
         """The stack of a fit, of the first one when None, priced and checked. Never raises UserError for what is wrong with the stack."""
@@ -164,11 +91,25 @@ class Pipeline:
         empty = StackPreview(plan=self.plan, recorded=recorded, refusals=self.buildability.reasons(self.plan), problems=refused)
         if fit is None:
             return empty
+        running = running_with(self._readable_record, self.spec, fit, self.catalog)
         try:
-            found = self._outcome(self._compiled(self.plan, fit), fit)
+            stack = self._compiled(self.plan, fit, running)
+            found = self._outcome(stack, fit)
         except UserError as error:
             return replace(empty, problems=(*error.problems, *refused))
-        return replace(found, plan=empty.plan, recorded=recorded, refusals=empty.refusals, problems=(*found.problems, *refused))
+        replaced = replaced_file_system(running.file_system, stack, self.path, at_choice=True) if not refused else ()
+        kept = self._kept_file_system(running.file_system, stack, self.plan, fit)
+        problems = (*found.problems, *refused, *replaced, *kept)
+        return replace(found, plan=empty.plan, recorded=recorded, refusals=empty.refusals, problems=problems)
+
+    def _running_file_system(self, decision: "Decision") -> "LustreSize | None":
+        """What the stack of a recorded decision has, before an edit of its spec."""
+        from rackwright.workflow.decision import recorded_file_system
+
+        return recorded_file_system(decision, self.spec, self.catalog)
+
+    def _kept_file_system(self, was: "LustreSize | None", stack: "StackPlan", plan: "SizingPlan", fit: "Fit") -> tuple[Problem, ...]:
+        return kept_file_system(was, stack, self._compiled(plan, fit), self.path) if was else ()
 
     @cached_property
     def record_refusal(self) -> tuple[Problem, ...]:
@@ -189,7 +130,10 @@ class Pipeline:
             else:
                 decision, stack, edits = self._recorded_stack()
                 found = self._outcome(stack, decision.fit)
-                found = replace(found, plan=decision.plan, problems=(*edits, *found.problems))
+                was = self._running_file_system(decision)
+                kept = self._kept_file_system(was, stack, decision.plan, decision.fit)
+                plan = replace(decision.plan, machine=self._requirements(decision.plan, was))
+                found = replace(found, plan=plan, problems=(*edits, *found.problems, *kept))
         except UserError as error:
             found = StackPreview(problems=error.problems)
         return replace(found, problems=tuple(dict.fromkeys((*self.reading.warnings, *found.problems))))
@@ -210,9 +154,11 @@ class Pipeline:
             rank = recorded_rank(self._readable_record, self.plan, self.spec) or 1
             rank = 1 if self.buildability.reasons(self.plan)[rank - 1] else rank
         decision, stack = self._choice(rank, upgrade)
-        made = self._decided(decision, stack, recorded=False)
+        was = running_with(self._readable_record, self.spec, decision.fit, self.catalog).file_system
+        made = self._decided(decision, stack, was, recorded=False)
         found = unused_record(self._readable_record, self.plan, self.spec, self.path)
-        edits = (*found, *replaced_place(self._readable_record, decision))
+        replaced = replaced_file_system(was, stack, self.path, at_choice=True)
+        edits = (*found, *replaced_place(self._readable_record, decision), *replaced)
         return replace(made, decision=with_open_items(decision, made.before_you_build), edits=edits)
 
     def decision_of(self, rank: int) -> "Decision":
@@ -220,15 +166,13 @@ class Pipeline:
         return self._choice(rank)[0]
 
     def _choice(self, rank: int, upgrade: bool = False) -> "tuple[Decision, StackPlan]":
-        from rackwright.compile.version_pins import with_version_pins
         from rackwright.workflow.decision import fit_of_rank, record
 
         fit = fit_of_rank(self.plan, rank)
-        old = self._readable_record
-        stack = self._compiled(self.plan, fit, kept_file_system(old, self.spec, fit, self.catalog))
-        if old and not upgrade and old.has_versions_for(self.spec, fit):
-            stack = with_version_pins(stack, old.pins)
-        return record(self.spec, self.plan, rank, stack, self.today), stack
+        plan = self.plan if rank == 1 else self._plan_for(fit)
+        running = running_with(self._readable_record, self.spec, fit, self.catalog)
+        stack = self._compiled(plan, fit, replace(running, pins=None) if upgrade else running)
+        return record(self.spec, plan, rank, stack, self.today), stack
 
     def decide(self) -> Decided:
         """What an update builds: the recorded decision, else the first rank.
@@ -238,7 +182,8 @@ class Pipeline:
         if self.recorded is None:
             return self.choose()
         decision, stack, found = self._recorded_stack()
-        made = self._decided(decision, stack, recorded=True)
+        was = self._running_file_system(decision)
+        made = self._decided(decision, stack, was, recorded=True)
         edits, refused = (tuple(p for p in found if p.stage is stage) for stage in (Stage.PLAN, Stage.BUILD))
         return replace(made, edits=edits, problems=(*refused, *made.problems))
 
@@ -253,7 +198,9 @@ class Pipeline:
         if any(problem.level is Level.ERROR and problem.stage is Stage.PLAN for problem in found):
             raise UserError(found, str(self.path))
         with self._located(decision.fit.candidate.place):
-            return decision, compiled(decision, self.spec, self.today, self.now, catalog=self.catalog), tuple(found)
+            stack = compiled(decision, self.spec, self.today, self.now, catalog=self.catalog)
+        was = self._running_file_system(decision)
+        return decision, stack, (*found, *replaced_file_system(was, stack, self.path, at_choice=False))
 
     def unchecked(self, decision: "Decision", recorded: bool) -> Decided:
         """The stack of a decision, priced and not checked: a teardown must not fail on rules."""
@@ -263,14 +210,15 @@ class Pipeline:
         stack = self._layered(compiled(decision, self.spec, self.today, self.now, catalog=self.catalog))
         return Decided(self.spec, decision, stack, bill(stack, decision.fit, self.spec, self.catalog), recorded)
 
-    def _decided(self, decision: "Decision", stack: "StackPlan", recorded: bool) -> Decided:
+    def _decided(self, decision: "Decision", stack: "StackPlan", was: "LustreSize | None", *, recorded: bool) -> Decided:
+        """The checked stack of a decision. was: the file system of the running stack."""
         from rackwright.workflow.version_age import age_warnings
 
         outcome = self._outcome(stack, decision.fit)
         if outcome.errors or outcome.stack is None or outcome.bill is None:
             raise UserError(outcome.problems, self.source)
         fresh = self._compiled(decision.plan, decision.fit)
-        differs = file_system_warnings(outcome.stack, fresh, self.path)
+        differs = kept_file_system(was, outcome.stack, fresh, self.path)
         problems = (*outcome.problems, *differs, *age_warnings(outcome.stack, fresh.pins, self.path, self.today))
         return Decided(self.spec, decision, outcome.stack, outcome.bill, recorded, problems)
 
@@ -280,16 +228,6 @@ class Pipeline:
 
         now = moment(self.today, self.now)
         return checked(self._layered(stack), fit, self.spec, self.catalog, now, self.reading, self.content, self.is_configured)
-
-    @contextmanager
-    def _located(self, place: int = 0) -> Generator[None]:
-        """Adds line and column of the spec to the problems of a UserError. place: index of the chosen infra entry."""
-        from rackwright.validation.spec_paths import in_spec
-
-        try:
-            yield
-        except UserError as error:
-            raise UserError(in_spec(error.problems, self.spec, place, text=self.content), error.source or self.source) from None
 
     def _layered(self, stack: "StackPlan") -> "StackPlan":
         """The stack with only the layers of this pipeline."""

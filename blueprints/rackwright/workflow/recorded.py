@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rackwright.diagnostics.problem import Level, Problem
+from rackwright.diagnostics.problem import Level, Problem, Stage
 
 if TYPE_CHECKING:
     from rackwright.catalog.read import Catalog
@@ -66,23 +66,65 @@ def running_stack(record: "Decision | None", spec: "Spec") -> "RunningStack":
     return RunningStack(place=replace(record.place, further_zones=further), creator_is_admin=creator)
 
 
-def kept_file_system(record: "Decision | None", spec: "Spec", fit: "Fit", catalog: "Catalog") -> "LustreSize | None":
-    """The recorded file system where the recorded machines are chosen again: another tier or network would replace it, with its data."""
+def running_with(record: "Decision | None", spec: "Spec", fit: "Fit", catalog: "Catalog") -> "RunningStack":
+    """As `running_stack`, with what stays when a fit is chosen: versions with the recorded machines, the file system in its region."""
     from rackwright.workflow.decision import recorded_file_system
 
-    return recorded_file_system(record, spec, catalog) if record and record.has_versions_for(spec, fit) else None
+    pins = record.pins if record and record.has_versions_for(spec, fit) else None
+    is_running = record is not None and not record.by_hand and record.spec == spec.name
+    file_system = recorded_file_system(record, spec, catalog) if record and is_running and _same_region(record, fit) else None
+    return replace(running_stack(record, spec), pins=pins, file_system=file_system)
 
 
-def file_system_warnings(stack: "StackPlan", fresh: "StackPlan", path: Path) -> list[Problem]:
-    """A warning where a running file system is kept and a new stack would get another tier or network. path: of the spec."""
+def _same_region(record: "Decision", fit: "Fit") -> bool:
+    here, there = record.fit.candidate, fit.candidate
+    return (here.cloud, here.region) == (there.cloud, there.region)
+
+
+def replaced_file_system(was: "LustreSize | None", stack: "StackPlan", path: Path, *, at_choice: bool) -> tuple[Problem, ...]:
+    """A problem where the stack deletes the recorded file system: an update stops, and a new choice accepts it. path: of the spec.
+
+    FSx changes neither storage class nor network, never shrinks SSD, and keeps the tier with EFA:
+    https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html and efa-file-systems.html
+    """
+    from rackwright.compile.storage.lustre import file_system_of
+    from rackwright.workflow.decision import decision_path, renewal
+
+    new = file_system_of(stack.lustre)
+    if was is None or (new and not _is_replaced(was, new)):
+        return ()
+    change = f"replaces the recorded file system and its data: {_shown(was)} becomes {_shown(new)}" if new else f"deletes {_shown(was)}"
+    if at_choice:
+        fix = "copy its data first, or restore the storage of the spec and the decision file from version control"
+        return (Problem("D-file-system-replaced", f"This choice {change}", level=Level.WARNING, fix=fix),)
+    fix = f"{renewal(decision_path(path), 'copy its data and replace')}, or revert the edit"
+    return (Problem("D-file-system-replaced", f"The edited spec {change}", fix=fix, stage=Stage.BUILD),)
+
+
+def _is_replaced(was: "LustreSize", new: "LustreSize") -> bool:
+    if (bool(was.ssd_tier), was.efa) != (bool(new.ssd_tier), new.efa):
+        return True
+    return bool(was.ssd_tier) and (new.capacity_gib < was.capacity_gib or (was.efa and new.ssd_tier != was.ssd_tier))
+
+
+def _shown(size: "LustreSize") -> str:
+    return f"{size.volume} of {size.capacity_gib:,} GiB{' over EFA' if size.efa and not size.ssd_tier else ''}"
+
+
+def kept_file_system(was: "LustreSize | None", stack: "StackPlan", fresh: "StackPlan", path: Path) -> tuple[Problem, ...]:
+    """A warning where the recorded file system stays and a new stack would get another tier or network. path: of the spec."""
+    from rackwright.compile.storage.lustre import file_system_of
     from rackwright.workflow.decision import decision_path
 
-    kept, new = stack.lustre, fresh.lustre
-    if kept is None or new is None or kept.volume == new.volume:
-        return []
-    reason = f"The recorded file system, {kept.volume} of {kept.capacity_gib:,} GiB, is kept; a new stack would get {new.volume}"
+    kept, new = file_system_of(stack.lustre), file_system_of(fresh.lustre)
+    if was is None or kept is None or new is None or (kept.volume, kept.efa) != (was.volume, was.efa) or _is_replaced(was, kept):
+        return ()
+    if (kept.volume, kept.efa) == (new.volume, new.efa):
+        return ()
+    grows = f" and grows to {kept.capacity_gib:,} GiB" if kept.ssd_tier and kept.capacity_gib > was.capacity_gib else ""
+    reason = f"The recorded file system, {_shown(was)}, is kept{grows}; a new stack would get {new.volume}"
     fix = f"copy the data, remove the stack and {decision_path(path).name}, and choose again; or keep it"
-    return [Problem("D-file-system", reason, fix=fix, level=Level.WARNING)]
+    return (Problem("D-file-system", reason, fix=fix, level=Level.WARNING),)
 
 
 def recorded_rank(record: "Decision | None", plan: "SizingPlan", spec: "Spec") -> int | None:

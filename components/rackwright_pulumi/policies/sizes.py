@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rackwright.catalog.query import INTELLIGENT_TIERING, tier_bytes_per_s
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Volume
 from rackwright.diagnostics.problem import Level
@@ -11,7 +12,7 @@ from rackwright_pulumi.policies.graph_view import LUSTRE, NODE_GROUP, GraphView
 from rackwright_pulumi.policies.launch_templates import disks, gp3_limit
 from rackwright_pulumi.policies.registry import rule, violation
 
-MIB, GIB = 2**20, 2**30
+MIB, GIB, TIB = 2**20, 2**30, 2**40
 GP3_UNITS = {"volumeSize": "GiB", "size": "GiB", "iops": "IOPS", "throughput": "MiB/s"}
 RETENTION_DAYS = (
     *(0, 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731),
@@ -44,7 +45,7 @@ def gp3_volumes_are_in_range(view: GraphView) -> Iterator[Violation]:
 @rule("L-10", Level.ERROR, "https://docs.aws.amazon.com/fsx/latest/LustreGuide/ssd-storage.html")
 def lustre_sizes_are_offered(view: GraphView) -> Iterator[Violation]:
     """A Lustre file system on SSD has 1,200 GiB or a multiple of 2,400 and an offered throughput; a tiered one has steps of 4,000 MB/s."""
-    step = Catalog.default().storage_limit("fsx-lustre-intelligent-tiering", "throughput_step_mb_s")
+    step = Catalog.default().storage_limit(INTELLIGENT_TIERING, "throughput_step_mb_s")
     for node in view.of(LUSTRE):
         inputs = view.inputs(node)
         capacity, kind = inputs.get("storageCapacity"), inputs.get("deploymentType")
@@ -106,4 +107,4 @@ def _gp3_ranges() -> dict[str, tuple[int, int]]:
 def _ssd_tiers(kind: str) -> dict[int, Volume]:
     """MB/s per TiB -> tier of a Lustre deployment type on SSD, in rising order."""
     rows = [row for row in Catalog.default().volumes if row.tier.startswith(f"{kind} SSD") and not row.rdma]
-    return dict(sorted((round((row.read_bytes_per_s_per_tib or 0) / 1e6), row) for row in rows))
+    return dict(sorted((round(tier_bytes_per_s(row, TIB) / 1e6), row) for row in rows))

@@ -24,7 +24,8 @@ def lustre_plan(context: CompileContext, zone: str, buckets: tuple[BucketPlan, .
     if size is None:
         return None
     required = math.ceil(context.sizing.storage.throughput_bytes_per_s / 1e6)
-    plan = LustrePlan(size.capacity_gib, size.ssd_tier, zone, rdma=size.efa, clients=context.candidate.nodes, required_mb_s=required)
+    nodes = context.candidate.nodes
+    plan = LustrePlan(size.capacity_gib, size.ssd_tier, zone, rdma=size.efa, clients=nodes, required_mb_s=required, volume=size.volume)
     if not size.ssd_tier:
         iops = context.catalog.storage_limit(size.volume, "metadata_iops")
         return replace(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rackwright.catalog import query
+from rackwright.catalog.query import INTELLIGENT_TIERING
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine, Volume
 from rackwright.diagnostics.errors import CatalogError
@@ -15,7 +16,6 @@ from rackwright.sizing.node.lustre_throughput import (
     GBIT,
     SERVICE,
     TCP,
-    TIERED,
     LustreClients,
     LustreThroughput,
     lustre_clients,
@@ -47,10 +47,6 @@ class LustreSize:
     throughput_mb_s: int | None = None
     cache_gib: int = 0
 
-    @property
-    def bytes_per_s(self) -> float:
-        return (self.ssd_tier * self.capacity_gib * GIB / TIB or self.throughput_mb_s or 0) * 1e6
-
 
 def reads_over_efa(machine: Machine, image: str) -> bool:
     """Whether a machine reads Lustre over EFA, which requires AL2023. image: family or neutral name of its node image."""
@@ -72,12 +68,12 @@ def lustre_size(
     delivers its throughput to these machines. None where the spec disables it.
 
     Sizes in the spec are used unchanged; rules reject those that are not sold. recorded: the file system of a running stack, whose tier
-    and network stay, because changing them replaces it; it only grows.
+    and network stay, because changing them replaces it; it only grows. One with EFA stays only with machines and images that use EFA.
     """
     options = _options(spec)
     if options is None:
         return None
-    if recorded and bool(recorded.ssd_tier) == (options.tiering == "ssd"):
+    if recorded and bool(recorded.ssd_tier) == (options.tiering == "ssd") and (_able(spec, machine) or not recorded.efa):
         return _grown(plan, options, recorded, catalog)
     able = _able(spec, machine) and any(query.is_offered(row, candidate.region) for row in query.ssd_tiers(catalog, rdma=True).values())
     over = {efa: lustre_clients_of(spec, candidate, machine, efa, catalog) for efa in _networks(options, able)}
@@ -134,21 +130,22 @@ def earlier_lustre_size(spec: Spec, plan: SizingPlan, candidate: Candidate, mach
     sizes = choose(plan, options.model_copy(update={"efa": efa}), efa, clients, catalog)
     if options.capacity is None:
         return min(sizes, key=lambda size: _usd_per_month(size, catalog))
-    return next((size for size in sizes if size.bytes_per_s >= plan.storage.throughput_bytes_per_s), sizes[-1])
+    need = plan.storage.throughput_bytes_per_s
+    return next((size for size in sizes if delivered(size, clients, catalog).tier_bytes_per_s >= need), sizes[-1])
 
 
 def _grown(plan: SizingPlan, options: LustreOptions, recorded: LustreSize, catalog: Catalog) -> LustreSize:
     """The recorded file system with the spec's options, as large as the run's data and throughput need by now."""
     need, efa = plan.storage, recorded.efa if options.efa is None else options.efa
     if not recorded.ssd_tier:
-        step = catalog.storage_limit(TIERED, "throughput_step_mb_s")
+        step = catalog.storage_limit(INTELLIGENT_TIERING, "throughput_step_mb_s")
         bought = max(recorded.throughput_mb_s or 0, math.ceil(need.throughput_bytes_per_s / (step * 1e6)) * step)
         return _with_cache(plan, options, replace(recorded, efa=efa, throughput_mb_s=bought), catalog)
     tier = options.throughput or recorded.ssd_tier
     row = query.ssd_tiers(catalog, efa)[tier]
     if options.capacity is not None:
         return LustreSize(round(options.capacity / GIB), row.name, tier, efa)
-    wanted = row.allowed_bytes(_ssd_bytes(need, row)) or 0
+    wanted = row.allowed_bytes(max(_ssd_bytes(need, row), recorded.capacity_gib * GIB)) or 0
     return LustreSize(max(recorded.capacity_gib, wanted // GIB), row.name, tier, efa)
 
 
@@ -165,7 +162,7 @@ def _ssd(plan: SizingPlan, options: LustreOptions, efa: bool, clients: LustreCli
 
 def _ssd_bytes(need: StorageNeed, tier: Volume) -> float:
     """Bytes of a tier that hold the data and are rated for the throughput."""
-    for_throughput = need.throughput_bytes_per_s / (tier.read_bytes_per_s_per_tib or 1) * TIB
+    for_throughput = need.throughput_bytes_per_s / (query.tier_bytes_per_s(tier, TIB) or 1) * TIB
     return max(need.capacity_bytes * NODE_ASSUMPTIONS.file_system_headroom, for_throughput)
 
 
@@ -186,15 +183,17 @@ def _usd_per_month(size: LustreSize, catalog: Catalog) -> float:
 
 def _tiered(plan: SizingPlan, options: LustreOptions, efa: bool, clients: LustreClients, catalog: Catalog) -> list[LustreSize]:
     """Capacity grows by itself; servers are bought for the throughput, and a cache for the dataset, which is read repeatedly."""
-    need, step = plan.storage, catalog.storage_limit(TIERED, "throughput_step_mb_s")
+    need, step = plan.storage, catalog.storage_limit(INTELLIGENT_TIERING, "throughput_step_mb_s")
     reachable = min(need.throughput_bytes_per_s, clients.total_bytes_per_s)
     servers = max(1, math.ceil(reachable / (step * 1e6)), servers_needed(reachable, clients))
-    return [_with_cache(plan, options, LustreSize(0, TIERED, efa=efa, throughput_mb_s=servers * step), catalog)]
+    return [_with_cache(plan, options, LustreSize(0, INTELLIGENT_TIERING, efa=efa, throughput_mb_s=servers * step), catalog)]
 
 
 def _with_cache(plan: SizingPlan, options: LustreOptions, size: LustreSize, catalog: Catalog) -> LustreSize:
     """A tiered file system with its expected capacity, and a cache for the dataset in the range of its servers."""
-    step, low, high = (catalog.storage_limit(TIERED, limit) for limit in ("throughput_step_mb_s", "min_cache_gib", "max_cache_gib"))
+    step, low, high = (
+        catalog.storage_limit(INTELLIGENT_TIERING, limit) for limit in ("throughput_step_mb_s", "min_cache_gib", "max_cache_gib")
+    )
     servers = (size.throughput_mb_s or 0) // step
     capacity = plan.storage.capacity_bytes if options.capacity is None else options.capacity
     cache_gib = min(max(math.ceil(plan.facts.dataset_bytes / GIB), servers * low), servers * high)
@@ -206,9 +205,16 @@ def storage_note(kind: NoteKind, need: StorageNeed) -> Note:
 
 
 def planned_file_system(
-    spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Machine, catalog: Catalog, otherwise: Callable[[], FileSystem | None]
+    spec: Spec,
+    plan: SizingPlan,
+    candidate: Candidate,
+    machine: Machine,
+    catalog: Catalog,
+    otherwise: Callable[[], FileSystem | None],
+    recorded: LustreSize | None = None,
 ) -> FileSystem | None:
-    """What the StackPlan of a training run will contain, for display. otherwise: a recommendation where this release builds none."""
+    """What the StackPlan of a training run will contain, for display. otherwise: a recommendation where this release builds none.
+    recorded: the file system of a running stack."""
     need, kind = plan.storage, blueprint_kind(spec, candidate)
     sold = {volume.name for volume in catalog.volumes if volume.cloud == candidate.cloud}
     if kind == "tpu-pod":
@@ -221,7 +227,7 @@ def planned_file_system(
         slow = (limit,) if rate_mib_s * MIB < need.throughput_bytes_per_s else ()
         return FileSystem("ebs-gp3", size_gib * GIB, rate_mib_s * MIB, usd, basis=(storage_note(NoteKind.DATA_DISK, need), *slow))
     if kind == "training-cluster" and any(row.name in sold for row in query.ssd_tiers(catalog).values()):
-        size = lustre_size(spec, plan, candidate, machine, catalog)
+        size = lustre_size(spec, plan, candidate, machine, catalog, recorded)
         if size is None:
             return None
         return _planned_lustre(plan, size, lustre_clients_of(spec, candidate, machine, size.efa, catalog), catalog)
@@ -236,7 +242,7 @@ def _planned_lustre(plan: SizingPlan, size: LustreSize, clients: LustreClients, 
     return FileSystem(
         size.volume,
         size.capacity_gib * GIB,
-        size.bytes_per_s,
+        found.tier_bytes_per_s,
         None if price is None else size.capacity_gib * GIB * price,
         basis=(storage_note(NoteKind.SHARED_FILE_SYSTEM, plan.storage),),
         client_bytes_per_s=clients.bytes_per_s,

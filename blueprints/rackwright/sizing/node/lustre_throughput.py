@@ -8,13 +8,13 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rackwright.catalog.query import INTELLIGENT_TIERING, tier_bytes_per_s
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine, Volume
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.units import GIB, TIB
 
 SERVICE = "fsx-lustre"
-TIERED = "fsx-lustre-intelligent-tiering"
 TCP, EFA = "TCP", "EFA"
 GBIT = 1e9 / 8
 """Bytes of a gigabit."""
@@ -99,13 +99,13 @@ def lustre_throughput(
 
     throughput_mb_s: what is bought with Intelligent-Tiering; None for SSD, whose throughput grows with capacity_gib.
     """
-    tib = capacity_gib * GIB / TIB
+    capacity_bytes = capacity_gib * GIB
     if throughput_mb_s is None:
-        bought, network = (tier.write_bytes_per_s_per_tib or 0.0) * tib, (tier.network_bytes_per_s_per_tib or math.inf) * tib
-        servers = max(1, math.ceil(capacity_gib * GIB / tier.server_bytes)) if tier.server_bytes else 1
+        bought, network = tier_bytes_per_s(tier, capacity_bytes), (tier.network_bytes_per_s_per_tib or math.inf) * capacity_bytes / TIB
+        servers = max(1, math.ceil(capacity_bytes / tier.server_bytes)) if tier.server_bytes else 1
     else:
         bought, network = throughput_mb_s * 1e6, math.inf
-        servers = max(1, math.ceil(throughput_mb_s / catalog.storage_limit(TIERED, "throughput_step_mb_s")))
+        servers = max(1, math.ceil(throughput_mb_s / catalog.storage_limit(INTELLIGENT_TIERING, "throughput_step_mb_s")))
     to_clients = servers * clients.count * clients.server_bytes_per_s
     return LustreThroughput(bought, clients.total_bytes_per_s, min(network, to_clients), clients, servers)
 

@@ -13,7 +13,7 @@ from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.node import formulas, power
-from rackwright.sizing.node.file_system import planned_file_system, storage_note
+from rackwright.sizing.node.file_system import LustreSize, planned_file_system, storage_note
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS, Tier
 from rackwright.sizing.node.lustre_throughput import lustre_clients
 from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
@@ -22,10 +22,8 @@ from rackwright.sizing.plan import Fit, SizingPlan, WorkloadFacts
 from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Custom, Finetune, Pretrain, Serve
-from rackwright.units import GIB
+from rackwright.units import GIB, TIB
 
-SHARED_FILE_SYSTEMS = ("fsx-lustre-persistent2-", "managed-lustre-")
-"""File system classes that a blueprint can build or a guide names; scratch and previous generations are excluded."""
 SSD_BYTES = 375 * GIB
 """One local SSD of Google Cloud that is added by number (docs.cloud.google.com/compute/docs/disks/local-ssd)."""
 LINE_RATE = 1e-9
@@ -41,8 +39,13 @@ def with_node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: As
     return replace(plan, machine=found, assumptions=(*plan.assumptions, *listed(NODE_ASSUMPTIONS), *more))
 
 
-def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions = DEFAULT) -> NodeRequirements | None:
-    """Requirements of the chosen fit; None without one. Rates and sizes that the fit does not have are None."""
+def node_requirements(
+    plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions = DEFAULT, recorded: LustreSize | None = None
+) -> NodeRequirements | None:
+    """Requirements of the chosen fit; None without one. Rates and sizes that the fit does not have are None.
+
+    recorded: the file system of a running stack, which the stack of this fit keeps.
+    """
     fit, w = plan.chosen, spec.workload
     node = catalog.machine_by_name.get(fit.candidate.machine) if fit else None
     if fit is None or node is None or isinstance(w, Custom):
@@ -63,7 +66,7 @@ def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumpt
     sample = _sample_bytes(w)
     read = dataset_read_bytes_per_s(plan.facts, fit.speed, w, a)
     throughput = window.throughput_bytes_per_s
-    storage = planned_file_system(spec, plan, c, node, catalog, partial(_recommended, plan, fit, catalog))
+    storage = planned_file_system(spec, plan, c, node, catalog, partial(_recommended, plan, fit, catalog), recorded)
     traffic = _network(fit, node, plan.facts.trainable_parameters or plan.facts.parameters, throughput + (read or 0.0), storage)
     return NodeRequirements(
         nodes=c.nodes,
@@ -186,9 +189,8 @@ def _recommended(plan: SizingPlan, fit: Fit, catalog: Catalog) -> FileSystem | N
             usd = None if disk.price_usd_per_byte_month is None else disk.price_usd_per_byte_month * need.capacity_bytes
             return FileSystem(disk.name, need.capacity_bytes, need.throughput_bytes_per_s, usd, basis=(storage_note(NoteKind.DISK, need),))
     tiers = []
-    for v in catalog.volumes:
-        rate = v.write_bytes_per_s_per_tib
-        if v.cloud == c.cloud and v.name.startswith(SHARED_FILE_SYSTEMS) and rate and v.rdma == rdma and not v.deprecated:
+    for v in query.shared_file_systems(catalog, c.cloud, rdma):
+        if rate := query.tier_bytes_per_s(v, TIB):
             size = v.allowed_bytes(formulas.tier_bytes(need.capacity_bytes, need.throughput_bytes_per_s, rate))
             tiers.append(Tier(v.name, size, rate, v.price_usd_per_byte_month))
     return formulas.cheapest_tier(tiers, storage_note(NoteKind.SHARED_FILE_SYSTEM, need))

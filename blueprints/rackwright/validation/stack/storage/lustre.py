@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rackwright.catalog.query import is_offered, ssd_tiers
+from rackwright.catalog.query import INTELLIGENT_TIERING, is_offered, ssd_tiers
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import FSX, profile
 from rackwright.diagnostics.problem import At, Level
@@ -15,7 +15,6 @@ from rackwright.wording.notes import note_text
 
 GUIDE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/"
 AT = At() / "lustre"
-TIERED = "fsx-lustre-intelligent-tiering"
 TOLERANCE = 0.99
 """Share of the needed throughput that counts as enough: sizes are rounded to GiB."""
 
@@ -29,8 +28,13 @@ def _created(plan: StackPlan, kind: str) -> LustrePlan | None:
 @catalog_rule("V-49", Level.ERROR, GUIDE + "ssd-storage.html", invariant=True)
 def lustre_tier_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Persistent SSD file systems of FSx for Lustre have 125, 250, 500 or 1,000 MB/s per TiB."""
-    lustre = _created(plan, "ssd")
-    tiers = tuple(ssd_tiers(catalog))
+    lustre, tiered = _created(plan, "ssd"), _created(plan, "tiered")
+    if tiered and tiered.volume != INTELLIGENT_TIERING:
+        yield _other_volume(tiered, INTELLIGENT_TIERING)
+    rows = ssd_tiers(catalog, lustre.rdma) if lustre else {}
+    tiers = tuple(rows)
+    if lustre and lustre.throughput_mb_s_per_tib in rows and lustre.volume != rows[lustre.throughput_mb_s_per_tib].name:
+        yield _other_volume(lustre, rows[lustre.throughput_mb_s_per_tib].name)
     if lustre and lustre.throughput_mb_s_per_tib not in tiers:
         sold = ", ".join(map(str, tiers))
         message = f"FSx for Lustre has no SSD tier of {lustre.throughput_mb_s_per_tib} MB/s per TiB; the tiers are {sold}"
@@ -59,7 +63,7 @@ def lustre_efa_requirements(plan: StackPlan, catalog: Catalog) -> Iterator[Viola
     if not any(pool.lustre_interfaces for _, pool in accelerators(plan)):
         message = "The file system uses EFA, but no pool has machines and images that read Lustre over EFA"
         yield Violation(AT / "rdma", "set it to false", message)
-    tier = catalog.volume_by_name.get(plan.lustre.volume)
+    tier = ssd_tiers(catalog, rdma=True).get(plan.lustre.throughput_mb_s_per_tib)
     step = (tier.step_bytes or 0) // GIB if tier else 0
     size = plan.lustre.capacity_gib
     if _created(plan, "ssd") and step and (size <= 0 or size % step):
@@ -104,9 +108,10 @@ def tiered_lustre_size_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Vio
     if lustre is None:
         return
     step, highest, min_cache, max_cache = (
-        catalog.storage_limit(TIERED, limit) for limit in ("throughput_step_mb_s", "max_throughput_mb_s", "min_cache_gib", "max_cache_gib")
+        catalog.storage_limit(INTELLIGENT_TIERING, limit)
+        for limit in ("throughput_step_mb_s", "max_throughput_mb_s", "min_cache_gib", "max_cache_gib")
     )
-    rate, offered_iops = lustre.throughput_mb_s or 0, catalog.storage_values(TIERED, "metadata_iops")
+    rate, offered_iops = lustre.throughput_mb_s or 0, catalog.storage_values(INTELLIGENT_TIERING, "metadata_iops")
     servers = rate // step
     if not 0 < rate <= highest or rate % step:
         sold = tuple(min(n * step, highest) for n in (servers, servers + 1))
@@ -165,6 +170,11 @@ def delivered_throughput(plan: StackPlan, catalog: Catalog) -> LustreThroughput 
     throughput = lustre.throughput_mb_s if lustre.kind == "tiered" else None
     found = lustre_throughput(catalog.volume(lustre.volume), lustre.capacity_gib, throughput, clients, catalog)
     return found if found.bytes_per_s > 0 else None
+
+
+def _other_volume(lustre: LustrePlan, volume: str) -> Violation:
+    """A tier whose name in the catalog is not the one of its kind, throughput and network: its price and limits would be wrong."""
+    return Violation(AT / "volume", f"set it to {volume}", f"The tier is {lustre.volume!r}, but these settings are {volume}")
 
 
 def _nearest(value: int, sold: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,0 +1,58 @@
+"""The digest of what sizing reads of a spec: a decision records it, so that an edit is found."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rackwright.spec import Spec
+from rackwright.spec.blueprint import Nodes, Safety
+
+NOT_SIZED = {"tags", "acknowledge", "secrets"}
+"""Parts of a spec that sizing does not read."""
+LATER = {
+    "admins": [],
+    "calibration": None,
+    "certificates": [],
+    "cidr": None,
+    "group": None,
+    "key": None,
+    "nodes": Nodes().model_dump(mode="json"),
+    "notify": [],
+    "permissions_boundary": None,
+    "pod_logs": "none",
+    "require_api_key": True,
+    "require_tls": True,
+    "role": None,
+    "roles": None,
+    "safety": Safety().model_dump(mode="json"),
+    "ssh_from": "nobody",
+    "viewers": [],
+}
+"""Keys added after the first release, with their defaults."""
+LATER_OF_SERVING = {"mean_requests_per_second": None, "idle": 0.0, "loras": None, "revenue_per_request": None, "investment": None}
+"""Keys that decisions recorded since 0.1.0 count, and those of 0.1.0 do not have."""
+
+
+def spec_digests(spec: Spec) -> tuple[str, str]:
+    """The digest that this release records for a spec, and that of 0.1.0 for the same spec."""
+    return spec_digest(spec), spec_digest(spec, LATER | LATER_OF_SERVING)
+
+
+def spec_digest(spec: Spec, later: Mapping[str, Any] = LATER) -> str:
+    """Sixteen hex digits over what sizing reads of a spec. later: keys that are left out where they have these defaults."""
+    read = _as_first_written(spec.model_dump(mode="json", exclude=NOT_SIZED), later)
+    for place in (*read["infra"]["any_of"], *read["infra"]["ordered"]):
+        place["quotas"] = None
+    for workload in read["workloads"]:
+        workload.pop("run", None)
+        workload.pop("api_key", None)
+        workload.pop("team", None)
+    return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _as_first_written(value: Any, later: Mapping[str, Any]) -> Any:
+    """`value` without later keys that have their default, so that an upgrade alone does not change the digest."""
+    if isinstance(value, dict):
+        return {key: _as_first_written(item, later) for key, item in value.items() if key not in later or item != later[key]}
+    return [_as_first_written(item, later) for item in value] if isinstance(value, list) else value
