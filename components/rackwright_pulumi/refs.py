@@ -19,7 +19,7 @@ SCRYPT = {"n": 2**14, "r": 8, "p": 5, "dklen": 16}
 
 
 def resolve(value: Any, values: RefValues) -> Any:
-    """`value` with every `{"$ref": name}`, `{"$format": ..., "$refs": [...]}` and `{"$digest": true, "$refs": [...]}` replaced from `values`.
+    """`value` with every `{"$ref": name}`, `{"$format": ..., "$refs": [...]}` and `{"$digest": true, "$refs": [...]}` replaced by values.
 
     Raises KeyError, with the available refs, for a ref without a value.
     """

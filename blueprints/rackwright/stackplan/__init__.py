@@ -1,8 +1,8 @@
 """The StackPlan: every resource of a stack with its counts, independent of provider field names. Frozen data, JSON both ways.
 
 A reference is a value that is known only after deployment. In manifests and Helm values it is a dict `{"$ref": "lustre.dns_name"}`; a
-text with several is `{"$format": "...{0}...", "$refs": ["bucket.data.name"]}`, and a hash of several `{"$digest": true, "$refs": ["secret.api-key"]}`.
-Components resolve them to Outputs. Valid names:
+text with several is `{"$format": "...{0}...", "$refs": ["bucket.data.name"]}`, and a hash of several is
+`{"$digest": true, "$refs": ["secret.api-key"]}`. Components resolve them to Outputs. Valid names:
 
     cluster.name, cluster.endpoint, cluster.oidc_issuer      bucket.<key>.name, bucket.<key>.url
     cluster.security_group_id                                identity.<key>.principal

@@ -26,13 +26,21 @@ def cluster_plan(context: CompileContext, gateway_api: bool = False) -> ClusterP
         runner_inside=isinstance(access, InsideAccess),
         gateway_api=gateway_api,
         audit_logs=blueprint.safety.audit_logs,
-        pod_logs=blueprint.pod_logs == "cloud",
+        pod_logs=_has_pod_logs(context),
         # EKS rejects a second access entry of one principal, and creates the one of the cluster's creator.
         admins=tuple(name for name in blueprint.admins if name.startswith(prefixes) and name != context.place.role),
         viewers=tuple(name for name in blueprint.viewers if name.startswith(prefixes) and name not in blueprint.admins),
         creator_is_admin=context.running.creator_is_admin,
         deployer_is_admin=not context.running.creator_is_admin,
     )
+
+
+def _has_pod_logs(context: CompileContext) -> bool:
+    """What the spec sets; without it, a running cluster keeps collecting them where it did so by default."""
+    blueprint = context.spec.blueprint
+    if "pod_logs" in blueprint.model_fields_set:
+        return blueprint.pod_logs == "cloud"
+    return context.running.has_pod_logs and profile(context.candidate.cloud).earlier_pod_logs
 
 
 def namespaces(context: CompileContext, releases: tuple[ReleasePlan, ...], team_level: str) -> tuple[tuple[str, str], ...]:

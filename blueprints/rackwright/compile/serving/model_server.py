@@ -33,10 +33,10 @@ class ModelServer:
     """One replica. accelerators, cpu and memory_gib are per pod.
 
     weights_volume: pod volume with the weights. weights_are_there: False while a new bucket is empty. concurrency: requests in flight that
-    it was sized for. secrets: (variable, secret of the spec), from the namespace's Secret. min_replicas, max_replicas, default_replicas: of the autoscaler.
-    hosts: pods of a replica, each on its own node; the first answers. devices: other resources that a pod requests. claim: claim template
-    in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the model. as_root: run
-    as root. folder: working directory.
+    it was sized for. secrets: (variable, secret of the spec), from the namespace's Secret. min_replicas, max_replicas, default_replicas:
+    of the autoscaler. hosts: pods of a replica, each on its own node; the first answers. devices: other resources that a pod requests.
+    claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
+    model. as_root: run as root. folder: working directory.
     """
 
     name: str
