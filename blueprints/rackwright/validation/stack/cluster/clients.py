@@ -11,7 +11,7 @@ from rackwright.validation.stack.registry import StackContext, context_rule, man
 
 SECURITY = "https://docs.vllm.ai/en/v0.27.0/usage/security/"
 TLS = "https://gateway-api.sigs.k8s.io/guides/tls/"
-OUTAGE = "The update of a running fleet closes port 80 and opens 443: clients fail until they use it; move clients to https when it ends"
+OUTAGE = "The update of a running fleet closes port 80 and opens 443: requests to 80 fail, so move clients to https when it ends"
 WORKLOAD, SAFETY = At() / "workloads" / 0, At() / "blueprint" / "safety"
 
 
