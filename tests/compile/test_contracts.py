@@ -37,5 +37,5 @@ def test_every_custom_resource_fits_its_crd(name):
 def filled(value):
     """The object with a literal for each ref."""
     if isinstance(value, dict):
-        return "literal" if "$ref" in value or "$format" in value else {k: filled(v) for k, v in value.items()}
+        return "literal" if "$ref" in value or "$refs" in value else {k: filled(v) for k, v in value.items()}
     return [filled(v) for v in value] if isinstance(value, list) else value

@@ -24,7 +24,7 @@ def filled(value):
     if isinstance(value, dict):
         ids = {"network.machine_subnet_id": "subnet-0a", "cluster.security_group_id": "sg-0a", "network.fabric_group_id": "sg-0b"}
         return (
-            ids.get(value.get("$ref", ""), "literal") if "$ref" in value or "$format" in value else {k: filled(v) for k, v in value.items()}
+            ids.get(value.get("$ref", ""), "literal") if "$ref" in value or "$refs" in value else {k: filled(v) for k, v in value.items()}
         )
     return [filled(v) for v in value] if isinstance(value, list) else value
 

@@ -106,3 +106,28 @@ def test_servers_start_after_the_network_policies_that_close_their_namespace(nam
     (workload,) = [m for m in plan.manifests if m.body["kind"] in ("Deployment", "LeaderWorkerSet")]
     policies = {m.key for m in plan.manifests if m.body["kind"] == "NetworkPolicy"}
     assert {"policy.team-chat.deny", "policy.team-chat.allow-basics"} <= policies & set(workload.after)
+
+
+def templates(plan) -> list[dict]:
+    bodies = [m.body["spec"] for m in plan.manifests if m.body["kind"] in ("Deployment", "LeaderWorkerSet")]
+    return [t for spec in bodies for key, t in (spec.get("leaderWorkerTemplate") or spec).items() if key.lower().endswith("template")]
+
+
+@pytest.mark.parametrize("name", FLEETS)
+def test_servers_restart_with_a_changed_secret_and_after_it(name):
+    """Pods read variables at their start only. A pod that starts before the Secret is updated would keep the old key."""
+    plan = with_key(FLEETS[name], run={"secrets": {"HF_TOKEN": {"secret": "chat-key"}}})
+    notes = [template["metadata"]["annotations"]["rackwright/secrets-digest"] for template in templates(plan)]
+    assert notes == [{"$digest": True, "$refs": ["secret.chat-key"]}] * len(templates(plan))
+    (workload,) = [m for m in plan.manifests if m.body["kind"] in ("Deployment", "LeaderWorkerSet")]
+    assert "secret.team-chat" in workload.after
+    assert "rackwright/secrets-digest" not in json.dumps([m.body for m in plans.compiled(FLEETS[name]()).manifests])
+
+
+@pytest.mark.parametrize("name", FLEETS)
+def test_the_port_of_clients_changes_after_the_servers(name):
+    """A server that is not updated would otherwise answer without a key behind a port that clients do not use yet."""
+    plan = with_key(FLEETS[name])
+    (workload,) = [m.key for m in plan.manifests if m.body["kind"] in ("Deployment", "LeaderWorkerSet")]
+    (entrance,) = [m for m in plan.manifests if m.key in ("serving.entrance", "serving.gateway")]
+    assert workload in entrance.after

@@ -29,9 +29,9 @@ NAMED_BY_THE_ENGINE = {
     "gcp:kms/cryptoKey:CryptoKey",
     "gcp:storage/bucket:Bucket",
 }
-PATH_LIMIT = 14
-"""Steps of the longest way through the dependencies: API, key, grant, cluster, system pool, provider, namespace, two releases, three queue
-objects; a chain would grow with what the plan wants."""
+PATH_LIMIT = 15
+"""Steps of the longest way through the dependencies: API, key, grant, cluster, system pool, provider, namespace, two releases, and then
+namespace, policy, server, gateway and route, or three queue objects; a chain would grow with what the plan wants."""
 
 
 def graph_of(blueprint: str, plan: StackPlan | str | None = None, preview: bool = False, **args) -> Graph:

@@ -35,11 +35,6 @@ def made_up(fields: str) -> str:
         (serve(rate=float("nan")), "requests_per_second", "nan"),
         (made_up(MADE_UP.replace("32000", "1.0e+30")), "model.architecture.vocab", "whole number"),
         (made_up(MADE_UP.replace("heads: 32", "heads: .nan")), "model.architecture.heads", "whole number"),
-        (
-            made_up(MADE_UP.replace("heads: 32", "heads: 32, experts_per_token: 2", 1)),
-            "model.architecture.experts_per_token",
-            "more than experts 0",
-        ),
         (made_up("{kind: other, parameter_count: 1.0e+30}"), "model.architecture.parameter_count", "whole number"),
     ],
 )

@@ -33,8 +33,10 @@ def throughput(tier: int, gib: int, machine: str, nodes: int, efa: bool = False,
         ((1000, 16800, "p5.48xlarge", 1), 4.375, Term.SERVERS),
         # 100 servers: more than the network of two clients
         ((500, 240000, "p5.48xlarge", 2), 25.0, Term.CLIENTS),
-        # 20 Gbit/s of the instance are less than the 100 of the file system; 10 servers x 1 x 5 Gbit/s
-        ((1000, 24000, "g6e.2xlarge", 1), 2.5, Term.CLIENTS),
+        # baseline of 5 Gbit/s, not the burst of 20; 10 servers x 1 x 5 Gbit/s
+        ((1000, 24000, "g6e.2xlarge", 1), 0.625, Term.CLIENTS),
+        # 4 x 10 Gbit/s baseline; 4 servers x 4 clients x 5 Gbit/s: 10; 9.375 TiB of 1000 MB/s: 9.4
+        ((1000, 9600, "g6.4xlarge", 4), 5.0, Term.CLIENTS),
         # 2 interfaces of 100 Gbit/s are less than the 700 of the file system
         ((1000, 96000, "g6e.48xlarge", 3, True), 75.0, Term.CLIENTS),
         ((125, 1200, "p5.48xlarge", 4), 0.1465, Term.TIER),

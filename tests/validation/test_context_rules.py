@@ -125,3 +125,13 @@ def test_a_server_of_your_own_may_not_check_the_key():
 
 def test_a_stack_without_the_servers_has_no_clients():
     assert of_clients(layers=("base", "cluster")) == []
+
+
+def test_what_is_missing_names_the_outage_of_a_running_fleet():
+    """One update closes port 80 and requires the key; clients have to know the order."""
+    spec, plan, fit = plans.eks_fleet_case()
+    problems = stack_problems(StackContext(plans.compiled((spec, plan, fit)), Catalog.default(), spec=spec))
+    key, tls = (next(p.fix for p in problems if p.code == code) for code in ("V-131", "V-132"))
+    assert "clients of a running fleet send the key before the update" in key
+    assert "The update of a running fleet closes port 80 and opens 443" in tls
+    assert "move clients to https when it ends" in tls

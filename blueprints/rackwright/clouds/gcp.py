@@ -40,6 +40,7 @@ GCP = CloudProfile(
     reserved_addresses=4,
     # Both addresses of GKE's metadata server.
     identity_endpoints=(("169.254.169.254/32", 80), ("169.254.169.252/32", 988)),
+    earlier_pod_logs=True,
     managed_kubernetes=GKE,
     # As in AI-Hypercomputer/xpk@367c838; each node reserves twice as many addresses.
     max_pods={"gpu": 32, "tpu": 15},

@@ -29,6 +29,7 @@ class RunningStack:
 
     place: its zones stay, because other zones replace every subnet. file_system: its tier and network stay, because others replace it.
     creator_is_admin: whether EKS made the access entry of the cluster's creator; an explicit one conflicts with it.
+    has_pod_logs: whether a cluster of earlier_pod_logs (CloudProfile) collects logs of pods where the spec does not set `pod_logs`.
     """
 
     pins: VersionPins | None = None
@@ -36,6 +37,7 @@ class RunningStack:
     place: PlacePlan | None = None
     file_system: LustreSize | None = None
     creator_is_admin: bool = False
+    has_pod_logs: bool = False
 
 
 NEW_STACK = RunningStack()

@@ -1,7 +1,8 @@
 """The StackPlan: every resource of a stack with its counts, independent of provider field names. Frozen data, JSON both ways.
 
 A reference is a value that is known only after deployment. In manifests and Helm values it is a dict `{"$ref": "lustre.dns_name"}`; a
-text with several is `{"$format": "...{0}...", "$refs": ["bucket.data.name"]}`. Components resolve them to Outputs. Valid names:
+text with several is `{"$format": "...{0}...", "$refs": ["bucket.data.name"]}`, and a hash of several is
+`{"$digest": true, "$refs": ["secret.api-key"]}`. Components resolve them to Outputs. Valid names:
 
     cluster.name, cluster.endpoint, cluster.oidc_issuer      bucket.<key>.name, bucket.<key>.url
     cluster.security_group_id                                identity.<key>.principal
@@ -38,12 +39,12 @@ from rackwright.stackplan.plan import (
     upstream_layers,
     used_layers,
 )
-from rackwright.stackplan.refs import REFS, BlueprintKind, Existing, FromStack, format_refs, ref
+from rackwright.stackplan.refs import REFS, BlueprintKind, Existing, FromStack, digest_of_refs, format_refs, ref
 from rackwright.stackplan.storage import BucketPlan, DiskPlan, LustrePlan
 
 __all__ = [
     "LAYERS", "REFS", "STACK_PLAN_VERSION", "AddonPlan", "BlueprintKind", "BoxPlan", "BucketPlan", "CapacityPlan", "ClusterPlan",
     "CostAlertsPlan", "DiskPlan", "Existing", "FabricExpectation", "FromStack", "Grant", "IdentityPlan", "KarpenterPlan", "KeyPlan",
     "LustrePlan", "ManifestPlan", "NetworkPlan", "NicPlan", "PlacePlan", "PoolPlan", "ReleasePlan", "StackPlan", "SubnetPlan",
-    "TaintPlan", "VersionPins", "format_refs", "is_zone_id", "machine_layer", "ref", "upstream_layers", "used_layers",
+    "TaintPlan", "VersionPins", "digest_of_refs", "format_refs", "is_zone_id", "machine_layer", "ref", "upstream_layers", "used_layers",
 ]  # fmt: skip

@@ -12,3 +12,5 @@ ZONE_LABEL, ZONE_ID_LABEL = "topology.kubernetes.io/zone", "topology.k8s.aws/zon
 SERVER_PORT = 8000
 LOAD_SECONDS_ANNOTATION = "rackwright/load-seconds"
 """Annotation: expected seconds from pod start to the first answer."""
+SECRETS_DIGEST_ANNOTATION = "rackwright/secrets-digest"
+"""Annotation of a pod template: a hash of the secrets that its containers read at their start, so that changed secrets restart its pods."""

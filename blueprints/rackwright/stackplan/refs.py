@@ -67,6 +67,11 @@ def ref(name: str) -> dict[str, str]:
     return {"$ref": name}
 
 
+def digest_of_refs(*names: str) -> dict[str, Any]:
+    """A hash of the values of references, which changes with any of them, and from which they cannot be found."""
+    return {"$digest": True, "$refs": list(names)}
+
+
 def format_refs(template: str, *names: str) -> dict[str, Any]:
     """A text with references: `{0}` in the template is the value of the first name."""
     return {"$format": template, "$refs": list(names)}

@@ -76,6 +76,8 @@ class Decision:
     """The file system at the choice; None without one, and in files of earlier releases."""
     creator_is_admin: bool = True
     """Whether EKS made the access entry of the cluster's creator, as in clusters of decisions without this key."""
+    has_pod_logs: bool = True
+    """Whether GKE collects logs of pods although the spec does not set `pod_logs`, as in clusters of decisions without this key."""
     by_hand: Annotated[bool, Field(exclude=True)] = False
 
     @property
@@ -127,6 +129,7 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
         calibration=calibration_digest(spec),
         file_system=file_system_of(stack.lustre),
         creator_is_admin=creator_is_admin,
+        has_pod_logs=bool(stack.cluster and stack.cluster.pod_logs and "pod_logs" not in spec.blueprint.model_fields_set),
     )
 
 
@@ -223,6 +226,7 @@ def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None =
     running = RunningStack(
         decision.pins, decision.expires_on, decision.place, recorded_file_system(decision, spec, catalog), decision.creator_is_admin
     )
+    running = replace(running, has_pod_logs=decision.has_pod_logs)
     return compile_plan(spec, decision.plan, decision.fit, today=today, now=now, catalog=catalog, running=running)
 
 

@@ -54,16 +54,17 @@ def replaced_place(record: "Decision | None", decision: "Decision") -> tuple[Pro
 
 
 def running_stack(record: "Decision | None", spec: "Spec") -> "RunningStack":
-    """What of the recorded stack stays in every new choice: where it runs, with the zones of the spec, and the access of its creator."""
+    """What of the recorded stack stays in every new choice: where it runs, with zones of the spec, its creator's access and pod logs."""
     from rackwright.compile.compile_context import NEW_STACK, RunningStack
 
     if record is None:
         return NEW_STACK
     creator = record.spec == spec.name and record.creator_is_admin
+    has_pod_logs = record.spec == spec.name and record.has_pod_logs
     if record.by_hand or record.place is None:
-        return RunningStack(creator_is_admin=creator)
+        return RunningStack(creator_is_admin=creator, has_pod_logs=has_pod_logs)
     further = tuple(zone for entry in spec.infra.places for zone in entry.zones)
-    return RunningStack(place=replace(record.place, further_zones=further), creator_is_admin=creator)
+    return RunningStack(place=replace(record.place, further_zones=further), creator_is_admin=creator, has_pod_logs=has_pod_logs)
 
 
 def running_with(record: "Decision | None", spec: "Spec", fit: "Fit", catalog: "Catalog") -> "RunningStack":

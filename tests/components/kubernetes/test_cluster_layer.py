@@ -159,3 +159,25 @@ def test_every_object_uses_the_provider_of_the_layer(graph):
 def test_a_plan_with_cycles_or_equal_keys_raises(releases, error):
     with pytest.raises(error):
         layer(releases, ())
+
+
+def annotation_with(secret):
+    """(digest of a secret, secret inputs) of a Deployment."""
+    template = {"metadata": {"annotations": {"rackwright/secrets-digest": {"$digest": True, "$refs": ["secret.t"]}}}}
+    plan = ManifestPlan("server", body("apps/v1", "Deployment", "chat", "nlp", spec={"template": template}))
+
+    def program():
+        refs = {"secret.t": pulumi.Output.secret(secret)}
+        args = {"namespaces": NAMESPACES[:1], "releases": (), "manifests": (plan,), "refs": refs, "protect": True}
+        KubernetesLayer("sft-layer", args, pulumi.ResourceOptions(provider=Provider("k8s", kubeconfig="{}")))
+
+    node = record(program).one("kubernetes:apps/v1:Deployment", "sft-layer-server")
+    return node.inputs["spec"]["template"]["metadata"]["annotations"]["rackwright/secrets-digest"], node.secret_inputs
+
+
+def test_a_changed_secret_changes_the_pods_and_hides_no_other_part():
+    """An unchanged pod template keeps the pods, and their key."""
+    old, hidden = annotation_with("k-1")
+    assert (annotation_with("k-1")[0], len(old), hidden) == (old, 32, set())
+    assert annotation_with("k-2")[0] != old
+    assert "k-1" not in old

@@ -29,7 +29,7 @@ def cluster_plan(context: CompileContext, gateway_api: bool = False) -> ClusterP
         runner_inside=isinstance(access, InsideAccess),
         gateway_api=gateway_api,
         audit_logs=blueprint.safety.audit_logs,
-        pod_logs=blueprint.pod_logs == "cloud",
+        pod_logs=_has_pod_logs(context),
         admins=(*_roles_of_updates(context, admins), *admins),
         viewers=tuple(name for name in blueprint.viewers if name.startswith(prefixes)),
         creator_access=_creator_access(context),
@@ -46,6 +46,14 @@ def _roles_of_updates(context: CompileContext, admins: tuple[str, ...]) -> tuple
     """The role that the provider assumes, as an administrator beside those of the spec; empty where it has an entry without them."""
     role = context.place.role
     return (role,) if admins and role and role not in admins and _creator_access(context) == "entry" else ()
+
+
+def _has_pod_logs(context: CompileContext) -> bool:
+    """What the spec sets; without it, a running cluster keeps collecting them where it did so by default."""
+    blueprint = context.spec.blueprint
+    if "pod_logs" in blueprint.model_fields_set:
+        return blueprint.pod_logs == "cloud"
+    return context.running.has_pod_logs and profile(context.candidate.cloud).earlier_pod_logs
 
 
 def namespaces(context: CompileContext, releases: tuple[ReleasePlan, ...], team_level: str) -> tuple[tuple[str, str], ...]:

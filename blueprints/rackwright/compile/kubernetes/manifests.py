@@ -29,7 +29,12 @@ def run_secrets(workload: Workload, namespace: str) -> tuple[ManifestPlan, ...]:
     values = {variable: ref(f"secret.{source.secret}") for variable, source in workload.secret_variables.items()}
     if not values:
         return ()
-    return (ManifestPlan(f"secret.{namespace}", obj("v1", "Secret", SECRETS, namespace, type="Opaque", stringData=values)),)
+    return (ManifestPlan(secret_key(namespace), obj("v1", "Secret", SECRETS, namespace, type="Opaque", stringData=values)),)
+
+
+def secret_key(namespace: str) -> str:
+    """Key of the manifest of the namespace's Secret."""
+    return f"secret.{namespace}"
 
 
 def default_deny(namespace: str) -> ManifestPlan:

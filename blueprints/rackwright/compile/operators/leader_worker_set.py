@@ -41,7 +41,7 @@ def leader_worker_set(server: ModelServer) -> ManifestPlan:
         },
     }
     body = obj(API, "LeaderWorkerSet", server.name, server.namespace, spec)
-    return ManifestPlan("serving.group", body, ("lws", *server.after), wait_s=wait_s(server))
+    return ManifestPlan(server.workload, body, ("lws", *server.after), wait_s=wait_s(server))
 
 
 def _template(server: ModelServer, main: Body) -> Body:

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 from rackwright.compile.kubernetes.manifests import SECRETS, Body, obj
-from rackwright.stackplan import ManifestPlan
-from rackwright.stackplan.labels import LOAD_SECONDS_ANNOTATION, ROLE_LABEL, SERVER_PORT
+from rackwright.stackplan import ManifestPlan, digest_of_refs
+from rackwright.stackplan.labels import LOAD_SECONDS_ANNOTATION, ROLE_LABEL, SECRETS_DIGEST_ANNOTATION, SERVER_PORT
 from rackwright.stackplan.operators import MONITORING
 
 METRICS_SERVER = "http://monitoring-prometheus.monitoring:9090"
@@ -33,10 +33,10 @@ class ModelServer:
     """One replica. accelerators, cpu and memory_gib are per pod.
 
     weights_volume: pod volume with the weights. weights_are_there: False while a new bucket is empty. concurrency: requests in flight that
-    it was sized for. secrets: variables from the namespace's Secret. min_replicas, max_replicas, default_replicas: of the autoscaler.
-    hosts: pods of a replica, each on its own node; the first answers. devices: other resources that a pod requests. claim: claim template
-    in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the model. as_root: run
-    as root. folder: working directory.
+    it was sized for. secrets: (variable, secret of the spec), from the namespace's Secret. min_replicas, max_replicas, default_replicas:
+    of the autoscaler. hosts: pods of a replica, each on its own node; the first answers. devices: other resources that a pod requests.
+    claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
+    model. as_root: run as root. folder: working directory.
     """
 
     name: str
@@ -58,7 +58,7 @@ class ModelServer:
     default_replicas: int
     weights_are_there: bool = True
     env: tuple[tuple[str, str], ...] = ()
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[tuple[str, str], ...] = ()
     annotations: tuple[tuple[str, str], ...] = ()
     hosts: int = 1
     devices: tuple[tuple[str, str], ...] = ()
@@ -83,6 +83,11 @@ class ModelServer:
         """The LeaderWorkerSet operator uses the group's name for its own headless service, and adopts any service of that name
         (kubernetes-sigs/lws@060ab4d pkg/utils/controller/controller_utils.go)."""
         return f"{self.name}-leader" if self.hosts > 1 else self.name
+
+    @property
+    def workload(self) -> str:
+        """Key of the manifest that runs the replicas: a LeaderWorkerSet or a Deployment."""
+        return "serving.group" if self.hosts > 1 else "serving.deployment"
 
     @property
     def load_s(self) -> int:
@@ -114,7 +119,7 @@ def _deployment(server: ModelServer) -> ManifestPlan:
         "template": {"metadata": pod_metadata(server), "spec": pod(server, container(server))},
     }
     body = obj("apps/v1", "Deployment", server.name, server.namespace, spec)
-    return ManifestPlan("serving.deployment", body, server.after, wait_s=wait_s(server))
+    return ManifestPlan(server.workload, body, server.after, wait_s=wait_s(server))
 
 
 def wait_s(server: ModelServer) -> int:
@@ -123,7 +128,9 @@ def wait_s(server: ModelServer) -> int:
 
 
 def pod_metadata(server: ModelServer) -> Body:
-    return {"labels": server.labels, "annotations": {**dict(server.annotations), LOAD_SECONDS_ANNOTATION: str(server.load_s)}}
+    names = dict.fromkeys(f"secret.{secret}" for _, secret in server.secrets)
+    digest = {SECRETS_DIGEST_ANNOTATION: digest_of_refs(*names)} if names else {}
+    return {"labels": server.labels, "annotations": {**dict(server.annotations), LOAD_SECONDS_ANNOTATION: str(server.load_s)} | digest}
 
 
 def rollout(server: ModelServer) -> Body:
@@ -175,7 +182,7 @@ def container(server: ModelServer) -> Body:
 def process(server: ModelServer, args: tuple[str, ...]) -> Body:
     """Container that loads weights onto accelerators, of a leader or a worker."""
     amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)} | dict(server.devices)
-    secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": name}}} for name in server.secrets]
+    secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": name}}} for name, _ in server.secrets]
     home = {"HOME": HOME, "USER": "server", "TORCHINDUCTOR_CACHE_DIR": f"{HOME}/inductor"}
     return {
         "name": "server",

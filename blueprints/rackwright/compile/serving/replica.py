@@ -3,7 +3,7 @@
 import math
 
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.kubernetes.manifests import Body, allow_basics, default_deny, run_secrets, service_account
+from rackwright.compile.kubernetes.manifests import Body, allow_basics, default_deny, run_secrets, secret_key, service_account
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.storage.buckets import HUB
@@ -65,9 +65,11 @@ def access_objects(context: CompileContext, *policies: ManifestPlan) -> tuple[Ma
     return (service_account(namespace, ACCOUNT), *run_secrets(context.spec.workload, namespace), *basics, *policies)
 
 
-def first_policies(context: CompileContext) -> tuple[str, ...]:
-    """Keys of the network policies that exist before a pod, whose connections are open until it has policies (docs/decisions/0014)."""
-    return tuple(f"policy.{context.namespace}.{name}" for name in ("deny", "allow-basics"))
+def first_objects(context: CompileContext) -> tuple[str, ...]:
+    """Keys of the objects that exist before a pod: network policies, without which its connections are open (docs/decisions/0014), and the
+    Secret, which it reads at its start only."""
+    policies = tuple(f"policy.{context.namespace}.{name}" for name in ("deny", "allow-basics"))
+    return (*policies, secret_key(context.namespace)) if context.spec.workload.secret_variables else policies
 
 
 def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
@@ -93,9 +95,9 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         max_replicas=context.candidate.max_replicas,
         default_replicas=context.candidate.replicas,
         env=tuple((({} if buckets else {"HF_HOME": WEIGHTS_PATH}) | workload.run.env).items()),
-        secrets=tuple(workload.secret_variables),
+        secrets=tuple((name, source.secret) for name, source in workload.secret_variables.items()),
         hosts=hosts,
-        after=first_policies(context),
+        after=first_objects(context),
     )
 
 

@@ -85,7 +85,7 @@ def lustre_clients(machine: Machine, nodes: int, interfaces: int, catalog: Catal
     if not interfaces:
         limit = catalog.storage_limit(SERVICE, "client_tcp_gbps") * GBIT
         pair = catalog.storage_limit(SERVICE, "client_server_tcp_gbps") * GBIT
-        return LustreClients(nodes, min(limit, machine.network_bytes_per_s or limit), TCP, pair)
+        return LustreClients(nodes, min(limit, machine.sustained_network_bytes_per_s or limit), TCP, pair)
     limit = catalog.storage_limit(SERVICE, "client_efa_gbps") * GBIT
     layout = catalog.layout_by_machine.get(machine.name)
     own = layout.interface_bytes_per_s if layout else None

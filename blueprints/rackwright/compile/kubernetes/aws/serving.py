@@ -49,6 +49,8 @@ def load_balancer(server: ModelServer, cidrs: tuple[str, ...], subnets: tuple[st
     subnets: references to a subnet in each zone of the machines; a load balancer does not forward to machines in other zones.
     certificate: ARN in ACM, for TLS up to the load balancer; empty: plain HTTP.
 
+    It is updated after the servers, so that its port does not change where the update of the servers fails.
+
     Every node forwards requests, so that new nodes serve immediately, before the load balancer registers them. Subnets are set, because the
     controller otherwise selects them by tags, which existing networks may lack.
     https://cloud-provider-aws.sigs.k8s.io/service_controller/
@@ -74,4 +76,4 @@ def load_balancer(server: ModelServer, cidrs: tuple[str, ...], subnets: tuple[st
         "ports": [{"name": name, "port": port, "targetPort": SERVER_PORT}],
     }
     body = obj("v1", "Service", f"{server.name}-entrance", server.namespace, spec, annotations=annotations)
-    return ManifestPlan("serving.entrance", body)
+    return ManifestPlan("serving.entrance", body, (server.workload,))

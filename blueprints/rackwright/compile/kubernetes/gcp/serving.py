@@ -45,6 +45,8 @@ def weights_volume(bucket: str, prefix: str) -> Body:
 def gateway_objects(server: ModelServer, certificate: str, path: str) -> tuple[ManifestPlan, ...]:
     """An internal gateway, a route to the service, a health check, and a timeout for long requests.
 
+    The gateway is updated after the servers, so that its port does not change where the update of the servers fails.
+
     certificate: name of a regional SSL certificate, for TLS up to the gateway; empty: plain HTTP. path: prefix of what clients may use.
     """
     name, namespace = server.name, server.namespace
@@ -61,7 +63,7 @@ def gateway_objects(server: ModelServer, certificate: str, path: str) -> tuple[M
     service = ("serving.service",)
     http_route = obj("gateway.networking.k8s.io/v1", "HTTPRoute", name, namespace, route)
     return (
-        ManifestPlan("serving.gateway", obj("gateway.networking.k8s.io/v1", "Gateway", name, namespace, gateway)),
+        ManifestPlan("serving.gateway", obj("gateway.networking.k8s.io/v1", "Gateway", name, namespace, gateway), (server.workload,)),
         ManifestPlan("serving.route", http_route, ("serving.gateway", *service)),
         ManifestPlan("serving.health", obj("networking.gke.io/v1", "HealthCheckPolicy", name, namespace, check), service),
         ManifestPlan("serving.timeout", obj("networking.gke.io/v1", "GCPBackendPolicy", name, namespace, patience), service),

@@ -11,6 +11,7 @@ from rackwright.validation.stack.registry import StackContext, context_rule, man
 
 SECURITY = "https://docs.vllm.ai/en/v0.27.0/usage/security/"
 TLS = "https://gateway-api.sigs.k8s.io/guides/tls/"
+OUTAGE = "The update of a running fleet closes port 80 and opens 443: requests to 80 fail, so move clients to https when it ends"
 WORKLOAD, SAFETY = At() / "workloads" / 0, At() / "blueprint" / "safety"
 
 
@@ -20,6 +21,7 @@ def servers_require_an_api_key(context: StackContext) -> Iterator[Violation]:
     if context.spec and context.spec.blueprint.safety.require_api_key and not _has_key(context.plan):
         fix = (
             "add `secrets: {api-key: {config: apiKey}}` and `api_key: {secret: api-key}`, or set blueprint.safety.require_api_key to false"
+            "; clients of a running fleet send the key before the update, which refuses requests without it"
         )
         yield Violation(WORKLOAD / "api_key", fix, f"{_server(context)} has no `api_key`, so every client in the network can use the model")
 
@@ -32,7 +34,7 @@ def load_balancers_have_certificates(context: StackContext) -> Iterator[Violatio
     place, listed = context.plan.place, len(context.spec.blueprint.certificates)
     found = f"none of the {listed} certificates is" if listed > 1 else "the certificate is not" if listed else "no certificate is listed"
     form = profile(place.cloud).certificate_form.replace("REGION", place.region)
-    fix = f"add {form} to `certificates`, or set blueprint.safety.require_tls to false"
+    fix = f"add {form} to `certificates`, or set blueprint.safety.require_tls to false. {OUTAGE}"
     message = f"The load balancer of {_server(context)} would use plain HTTP: {found} for {place.region}"
     yield Violation(At() / "blueprint" / "certificates", fix, message, link=profile(place.cloud).links.get("certificates", ""))
 
