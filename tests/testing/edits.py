@@ -33,7 +33,10 @@ def other_tags(plan: StackPlan) -> StackPlan:
 
 
 def fewer_objects(plan: StackPlan) -> StackPlan:
-    return replace(plan, manifests=plan.manifests[:-1])
+    """Without the last object for which nothing waits."""
+    awaited = {name for each in (*plan.manifests, *plan.releases) for name in each.after}
+    last = next(each for each in reversed(plan.manifests) if each.key not in awaited)
+    return replace(plan, manifests=tuple(each for each in plan.manifests if each is not last))
 
 
 def newer_kubernetes(plan: StackPlan) -> StackPlan:

@@ -8,6 +8,9 @@ from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.diff import compare
 
 from tests.plans import fleet_plan, tpu_plan, training_plan
+from tests.testing.edits import fewer_objects
+
+DEPLOYER, SECOND = ("arn:aws:iam::123456789012:role/deployer", "arn:aws:iam::123456789012:role/second")
 
 
 def graph(plan) -> dict:
@@ -45,8 +48,16 @@ def test_a_replaced_network_lists_the_forcing_field():
 
 def test_removed_resources_are_deleted_and_new_ones_created():
     plan = training_plan()
-    awaited = {name for each in (*plan.manifests, *plan.releases) for name in each.after}
-    free = next(each for each in reversed(plan.manifests) if each.key not in awaited)
-    without = replace(plan, manifests=tuple(each for each in plan.manifests if each is not free))
+    without = fewer_objects(plan)
     assert set(changes(plan, without).values()) == {"delete"}
     assert set(changes(without, plan).values()) == {"create"}
+
+
+def test_a_renamed_resource_with_an_alias_is_updated_under_its_new_name():
+    plan = training_plan()
+    alone, listed = (replace(plan, cluster=replace(plan.cluster, admins=admins)) for admins in ((), (DEPLOYER, SECOND)))
+    found = compare(graph(alone), graph(listed))
+    assert [(change.operation, change.name) for change in found if change.type == "aws:eks/accessEntry:AccessEntry"] == [
+        ("create", "llama-70b-sft-cluster-admin-123456789012-role-second"),
+        ("update", "llama-70b-sft-cluster-admin-123456789012-role-deployer"),
+    ]

@@ -63,24 +63,26 @@ class _Update:
             yield from self._step(node, before)
         for urn, node in self.old.nodes.items():
             if urn not in known:
-                yield _change("delete", node)
+                yield _change("delete", node, urn)
 
     def _before(self, node: Node) -> Node | None:
-        """The resource in the old graph, also under one of its aliases."""
-        urns = (node["urn"], *node.get("options", {}).get("aliases", ()))
-        return next((self.old.nodes[urn] for urn in urns if urn in self.old.nodes), None)
+        """The resource in the old graph, also under one of its aliases, which are URNs or names; with its name in the new one."""
+        aliases = node.get("options", {}).get("aliases", ())
+        urns = (node["urn"], *(alias if "::" in alias else f"{node['urn'].rpartition('::')[0]}::{alias}" for alias in aliases))
+        found = next((self.old.nodes[urn] for urn in urns if urn in self.old.nodes), None)
+        return {**found, "name": node["name"]} if found else None
 
     def _step(self, node: Node, before: Node | None) -> Iterator[GraphChange]:
         inputs = planned_inputs(node, self.planned)
         found = self._differences(node, before, inputs) if before else Differences(())
         forcing = self._forcing(node, before, found) if before else ()
         if before is None:
-            yield _change("create", node)
+            yield _change("create", node, node["urn"])
         elif forcing:
             self._replace(node, before, found)
-            yield _change("replace", before, forcing)
+            yield _change("replace", before, node["urn"], forcing)
         elif found:
-            yield _change("update", before, tuple(change.path for change in found.changes))
+            yield _change("update", before, node["urn"], tuple(change.path for change in found.changes))
         state = self.old.state(before) if before and not forcing else None
         if state is None:
             state = preview_state(node["type"], inputs)
@@ -125,6 +127,6 @@ def _is_below(path: str, patterns: Sequence[str]) -> bool:
     return any(path == pattern or path.startswith(f"{pattern}.") for pattern in patterns)
 
 
-def _change(operation: str, node: Node, because: tuple[str, ...] = ()) -> GraphChange:
+def _change(operation: str, node: Node, urn: str, because: tuple[str, ...] = ()) -> GraphChange:
     rolls = operation == "update" and any(_is_below(path, ROLLING.get(node["type"], ())) for path in because)
-    return GraphChange(operation, node["type"], node["name"], node["urn"], because, node["protect"], rolls)
+    return GraphChange(operation, node["type"], node["name"], urn, because, node["protect"], rolls)
