@@ -258,3 +258,14 @@ def test_a_plan_says_that_an_edited_file_is_not_built(box):
     (found,) = [problem for problem in Pipeline(box, TODAY).preview().problems if problem.code == "D-by-hand"]
     assert found.stage is Stage.BUILD
     assert found.fix.endswith("box.yaml`, or restore the file")
+
+
+@pytest.mark.parametrize("change", [{"ssd_tier": 3000}, {"volume": "fsx-lustre-persistent9"}, {"efa": False, "ssd_tier": 1}])
+def test_a_file_system_that_the_catalog_does_not_have_is_refused_without_a_traceback(tmp_path, change):
+    path = tmp_path / "llama-70b-sft.yaml"
+    path.write_text((ROOT / "stacks" / path.name).read_text())
+    content = json.loads(Pipeline(path, TODAY).choose().decision.to_json())
+    content["file_system"] |= change
+    write(path, content)
+    assert "D-by-hand" in {problem.code for problem in Pipeline(path, TODAY).preview().problems}
+    assert Pipeline(path, TODAY).choose().plan.lustre

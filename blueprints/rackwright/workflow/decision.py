@@ -17,6 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from rackwright.catalog import Catalog
+from rackwright.catalog.query import ssd_tiers
 from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import FSX, profile
 from rackwright.compile import compile_plan
@@ -231,9 +232,13 @@ def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None =
 
 
 def recorded_file_system(decision: Decision, spec: Spec, catalog: Catalog) -> LustreSize | None:
-    """The file system of a decision; for a file of an earlier release, which does not record it, what that release built."""
-    if decision.file_system:
-        return decision.file_system
+    """The file system of a decision; for a file of an earlier release, which does not record it, what that release built.
+
+    None for a tier that the catalog does not have: the file was edited by hand.
+    """
+    if size := decision.file_system:
+        known = not size.ssd_tier or size.ssd_tier in ssd_tiers(catalog, size.efa)
+        return size if known and size.volume in catalog.volume_by_name else None
     candidate, then = decision.fit.candidate, _spec_at_choice(decision, spec)
     machine = catalog.machine_by_name.get(candidate.machine)
     if machine is None or blueprint_kind(then, candidate) != BlueprintKind.TRAINING_CLUSTER:
