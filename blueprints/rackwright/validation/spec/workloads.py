@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rackwright.diagnostics.problem import Level
+from rackwright.diagnostics.problem import Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Serve
 from rackwright.validation.spec.registry import SpecContext, rule
@@ -175,7 +175,8 @@ def mean_traffic_below_peak(context: SpecContext) -> Iterator[Violation]:
             yield Violation(at / "mean_requests_per_second", "swap the two, or correct one", message)
 
 
-@rule("S-111", Level.WARNING)
+# A warning that stops an update: a stack without the job that the spec describes would cost money for nothing.
+@rule("S-111", Level.WARNING, stage=Stage.BUILD)
 def run_is_used(context: SpecContext) -> Iterator[Violation]:
     """`run` describes the server of an inference fleet; it has no effect on other stacks in this release, which create no job."""
     is_box = context.spec.blueprint.kind == "box"
