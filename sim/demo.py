@@ -15,7 +15,7 @@ from rackwright.report.terminal.plan import show_plan
 from rackwright.wording.formatting import plural, usd
 from rackwright.workflow.pipeline import Pipeline
 from rackwright_pulumi import record
-from rackwright_pulumi.program.build import declare
+from rackwright_pulumi.program.build import declare_stack
 from rackwright_pulumi.simulator import SimulatedCloud
 from rackwright_pulumi.simulator.engine import Engine, EngineFailure, installed
 from rich.console import Console
@@ -28,7 +28,6 @@ out = Console(width=min(Console().width, 100) if sys.stdout.isatty() else 100, h
 
 
 def main() -> int:
-    OUT.mkdir(parents=True, exist_ok=True)
     for name in STACKS:
         plan_stack(name, date.today())
     out.rule("on the real engine, against a simulated cloud")
@@ -46,9 +45,9 @@ def plan_stack(name: str, today: date) -> None:
     show_plan(console(), plan, spec, preview, Path("stacks") / f"{name}.yaml", 3)
     decided = pipeline.choose(1)
     stack, costs = decided.plan, decided.bill
-    graph = record(lambda: declare(stack), stack=name)
+    graph = record(lambda: declare_stack(stack, secrets=dict.fromkeys(spec.secrets, "(secret)")), stack=name)
     folder = OUT / name
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8")
     (folder / "stack-plan.json").write_text(stack.to_json(), encoding="utf-8")
     _write_json(folder / "graph.json", graph.as_json())
