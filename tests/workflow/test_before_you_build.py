@@ -228,3 +228,12 @@ def test_items_that_stop_an_update_are_marked(private):
     rows = [code for code, *_ in open_item_rows(preview)]
     assert {code.removesuffix(" *") for code in rows if code.endswith(" *")} == stops
     assert [code.endswith(" *") for code in rows] == sorted((code.endswith(" *") for code in rows), reverse=True), "those first"
+
+
+@pytest.mark.parametrize(("run", "stops"), [("{image: a/b:1}", True), ("{command: [train]}", True), ("{secrets: {A: {secret: a}}}", False)])
+def test_a_job_that_is_not_created_stops_an_update(private, run, stops):
+    text = (ROOT / "stacks" / "llama-70b-sft.yaml").read_text(encoding="utf-8")
+    text = text.replace("    kind: finetune\n", f"    kind: finetune\n    run: {run}\n", 1)
+    private.write_text(text + ("secrets: {a: {config: a}}\n" if not stops else ""), encoding="utf-8")
+    preview = Pipeline(private, TODAY, is_configured=lambda _: True).preview()
+    assert ("S-111" in {problem.code for problem in unsettled(preview.problems)}) == stops

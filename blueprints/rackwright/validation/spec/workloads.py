@@ -175,7 +175,7 @@ def mean_traffic_below_peak(context: SpecContext) -> Iterator[Violation]:
             yield Violation(at / "mean_requests_per_second", "swap the two, or correct one", message)
 
 
-# A warning that stops an update: a stack without the job that the spec describes would cost money for nothing.
+# A warning that stops an update: a stack without the job that the spec describes would cost money for nothing. Secrets alone are no job.
 @rule("S-111", Level.WARNING, stage=Stage.BUILD)
 def run_is_used(context: SpecContext) -> Iterator[Violation]:
     """`run` describes the server of an inference fleet; it has no effect on other stacks in this release, which create no job."""
@@ -186,4 +186,6 @@ def run_is_used(context: SpecContext) -> Iterator[Violation]:
         what = "a box" if is_box else f"a {workload.kind} workload"
         if keys := [key for key in type(workload.run).model_fields if getattr(workload.run, key)]:
             message = f"`run` ({', '.join(keys)}) is not used: this release creates no job for {what}"
-            yield Violation(at / "run", "set it in the job that you submit to the stack, and leave it out here", message, about_key=True)
+            fix, stops = "set it in the job that you submit to the stack, and leave it out here", keys != ["secrets"]
+            stage = Stage.BUILD if stops else Stage.PLAN
+            yield Violation(at / "run", fix, message, about_key=True, stage=stage, blocks_update=stops)
