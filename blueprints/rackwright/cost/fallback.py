@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.cost.bill_line import BillLine
-from rackwright.cost.node_counts import billed_nodes, fallback_pools, is_sized
+from rackwright.cost.node_counts import billed_nodes, is_sized
 from rackwright.cost.prices import machine_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
@@ -32,7 +32,7 @@ def fallback_costs(
 
     lines: of the bill. Its machines of other pools are not paid for then, except those of reservations and capacity blocks.
     """
-    pools, totals = fallback_pools(stack), [(line.pool, line.total_usd or 0) for line in lines]
+    pools, totals = stack.fallback_pools, [(line.pool, line.total_usd or 0) for line in lines]
     bought = {pool.name for pool in pools if pool.capacity.mode in ADJACENT_MODES}
     discount = spec.pricing.discounts.get(stack.place.cloud, 0.0)
     for pool in pools:

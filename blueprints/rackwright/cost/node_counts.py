@@ -2,25 +2,13 @@
 
 from rackwright.sizing.plan import Fit
 from rackwright.stackplan import PoolPlan, StackPlan
-from rackwright.stackplan.labels import ROLE_LABEL
-
-
-def does_the_work(pool: PoolPlan) -> bool:
-    """Whether the pool runs the sized workload: the sized pool or one of its fallback. In an existing cluster the label has a prefix."""
-    return pool.role == "accelerator" and ROLE_LABEL in dict(pool.labels)
 
 
 def is_sized(pool: PoolPlan, fit: Fit) -> bool:
     """Whether the pool holds the machines of the fit; other pools of a fallback use another capacity mode."""
     chosen, plan = fit.candidate, pool.capacity
     bought = (plan.mode, plan.reservation_id or plan.group_arn) == (chosen.capacity, chosen.capacity_id)
-    return does_the_work(pool) and bought
-
-
-def fallback_pools(stack: StackPlan) -> tuple[PoolPlan, ...]:
-    """Pools of a fallback in the order in which they are filled; none where the sized workload has no alternatives."""
-    works = sorted(filter(does_the_work, stack.pools), key=lambda pool: pool.preference)
-    return tuple(works) if len({pool.preference for pool in works}) > 1 else ()
+    return pool.does_the_work and bought
 
 
 def sized_nodes(stack: StackPlan, fit: Fit) -> int:
@@ -40,7 +28,7 @@ def billed_nodes(stack: StackPlan, pool: PoolPlan, fit: Fit) -> int:
 def _filled_pools(stack: StackPlan, fit: Fit) -> list[tuple[PoolPlan, int]]:
     """Pools of a fallback with the machines of the fit that each provides. A capacity block provides machines within its hours only."""
     filled, remaining = [], fit.candidate.nodes
-    for pool in fallback_pools(stack):
+    for pool in stack.fallback_pools:
         nodes = min(remaining, pool.nodes_start if pool.capacity.mode == "capacity-block" else pool.nodes_max)
         filled.append((pool, nodes))
         remaining -= nodes

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from rackwright.stackplan.capacity import ADJACENT_MODES
+from rackwright.stackplan.labels import ROLE_LABEL
 from rackwright.stackplan.storage import DiskPlan
 
 
@@ -128,6 +129,11 @@ class PoolPlan:
     """Machines that an update of a managed pool replaces together; None: the cloud's default, one."""
     update_minutes: int | None = None
     """Time limit of an update; None: the provider's default."""
+
+    @property
+    def does_the_work(self) -> bool:
+        """Whether the pool runs the sized workload: the sized pool or one of its fallback."""
+        return self.role == "accelerator" and ROLE_LABEL in dict(self.labels)
 
     @property
     def terminates_first(self) -> bool:

@@ -106,6 +106,12 @@ class StackPlan:
     def pool(self, name: str) -> PoolPlan:
         return next(pool for pool in self.pools if pool.name == name)
 
+    @property
+    def fallback_pools(self) -> tuple[PoolPlan, ...]:
+        """Pools of a fallback in the order in which they are filled; none where the sized workload has no alternatives."""
+        works = sorted((pool for pool in self.pools if pool.does_the_work), key=lambda pool: pool.preference)
+        return tuple(works) if len({pool.preference for pool in works}) > 1 else ()
+
     def to_json(self) -> str:
         return _adapter().dump_json(self, indent=2).decode()
 

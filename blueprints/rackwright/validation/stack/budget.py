@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from rackwright.cost.node_counts import does_the_work
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.units import MONTH_H
@@ -27,7 +26,7 @@ def bill_is_within_the_goal(context: StackContext) -> Iterator[Violation]:
         yield Violation(MAX_COST, "raise the goal, or remove the entry from capacity.fallback", words)
         return
     # Pools of a fallback are alternatives: together they have at most as many machines as the replicas need.
-    price, max_nodes = fit.candidate.price_usd_per_hour, max((p.nodes_max for p in context.plan.pools if does_the_work(p)), default=0)
+    price, max_nodes = fit.candidate.price_usd_per_hour, max((p.nodes_max for p in context.plan.pools if p.does_the_work), default=0)
     if price is not None and fit.duration_s is None and price * max_nodes * MONTH_H > goal:
         usd = price * max_nodes * MONTH_H
         words = f"a month with the maximum of {max_nodes} machines costs {usd:,.0f} USD; goals.max_cost is {goal:,.0f} USD"

@@ -5,10 +5,9 @@ from itertools import pairwise
 
 import yaml
 
-from rackwright.cost.node_counts import does_the_work
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
-from rackwright.stackplan import PoolPlan, StackPlan
+from rackwright.stackplan import StackPlan
 from rackwright.stackplan.operators import CLUSTER_AUTOSCALER, PROVISIONING_CONTROLLER, PROVISIONING_FLAG, UNLIMITED_RETRIES
 from rackwright.validation.stack.registry import manifests, pools, rule
 
@@ -24,8 +23,8 @@ CRD = "provisioningrequests.autoscaling.x-k8s.io"
 @rule("V-123", Level.ERROR, PROVISIONING)
 def pools_of_a_fallback_grow_from_zero(plan: StackPlan) -> Iterator[Violation]:
     """Pools of a fallback have 0 nodes at minimum and are autoscaled, except capacity blocks; only the preferred pool starts with nodes."""
-    for at, pool in alternatives(plan):
-        if pool.capacity.mode == "capacity-block":
+    for at, pool in pools(plan):
+        if pool not in plan.fallback_pools or pool.capacity.mode == "capacity-block":
             continue
         if pool.preference and pool.nodes_start:
             message = f"Pool {pool.name} is not preferred, but has {pool.nodes_start} nodes at start"
@@ -46,7 +45,7 @@ def pools_of_a_fallback_grow_from_zero(plan: StackPlan) -> Iterator[Violation]:
 def queue_of_a_fallback_checks_capacity(plan: StackPlan) -> Iterator[Violation]:
     """In a cluster with queues, jobs of a fallback are admitted after the cluster autoscaler found or added their machines."""
     queues = [*manifests(plan, "ClusterQueue")]
-    if not queues or not [*alternatives(plan)]:
+    if not queues or not plan.fallback_pools:
         return
     configs = {manifest.body["metadata"]["name"] for _, manifest in manifests(plan, "ProvisioningRequestConfig")}
     checks = {
@@ -101,7 +100,7 @@ def waiting_jobs_stay_active(plan: StackPlan) -> Iterator[Violation]:
 @rule("V-126", Level.ERROR, EXPANDERS, invariant=True)
 def pools_are_filled_in_order(plan: StackPlan) -> Iterator[Violation]:
     """Pools of a fallback are filled in the order of the spec: by the weights of Karpenter's node pools, or the autoscaler's priorities."""
-    ordered = sorted((pool for _, pool in alternatives(plan)), key=lambda pool: pool.preference)
+    ordered = plan.fallback_pools
     weights = {
         manifest.body["metadata"]["name"]: (at, manifest.body["spec"].get("weight", 0)) for at, manifest in manifests(plan, "NodePool")
     }
@@ -120,9 +119,3 @@ def pools_are_filled_in_order(plan: StackPlan) -> Iterator[Violation]:
                 f"{len(growing)} pools of a fallback grow, but the autoscaler's expander is {expander} with priorities for {len(listed)}"
             )
             yield Violation(At() / "releases" / index / "values" / "expanderPriorities", "list one priority per pool", message)
-
-
-def alternatives(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
-    """Pools of a fallback with their paths; none where the sized workload has one pool, or several of equal preference."""
-    works = [(at, pool) for at, pool in pools(plan) if does_the_work(pool)]
-    yield from works if len({pool.preference for _, pool in works}) > 1 else ()
