@@ -18,6 +18,7 @@ from rackwright_pulumi import record
 from rackwright_pulumi.program.build import declare_stack
 from rackwright_pulumi.simulator import SimulatedCloud
 from rackwright_pulumi.simulator.engine import Engine, EngineFailure, installed
+from rackwright_pulumi.testing import placeholder_secrets
 from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,7 +46,7 @@ def plan_stack(name: str, today: date) -> None:
     show_plan(console(), plan, spec, preview, Path("stacks") / f"{name}.yaml", 3)
     decided = pipeline.choose(1)
     stack, costs = decided.plan, decided.bill
-    graph = record(lambda: declare_stack(stack, secrets=dict.fromkeys(spec.secrets, "(secret)")), stack=name)
+    graph = record(lambda: declare_stack(stack, secrets=placeholder_secrets(stack)), stack=name)
     folder = OUT / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8")

@@ -203,15 +203,15 @@ def recorded(session: Session, stack: str, project: str = "", placeholder: str =
     try:
         from rackwright_pulumi.program.build import declare_stack
         from rackwright_pulumi.testing import record
-        from rackwright_pulumi.testing.placeholders import placeholder_outputs, upstream_outputs
+        from rackwright_pulumi.testing.placeholders import placeholder_outputs, placeholder_secrets, upstream_outputs
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
-    secrets: dict[str, Any] = dict.fromkeys(session.spec.secrets, "(secret)")
     with working("declaring resources", session.as_json):
         try:
             outputs = placeholder_outputs(stack_plan, placeholder)
             outputs |= upstream_outputs(stack_plan, outputs)
             project = project or DEFAULT_PROJECT
+            secrets = placeholder_secrets(stack_plan)
             return record(lambda: declare_stack(stack_plan, secrets=secrets), project=project, stack=stack, stack_outputs=outputs)
         except ModuleNotFoundError as missing:
             raise _not_installed(missing) from None

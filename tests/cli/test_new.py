@@ -177,6 +177,8 @@ def test_project_works_with_the_installed_wheel(python, tmp_path):
     _run(rackwright, "report", "stacks/dev.yaml", "-o", tmp_path / "report.md", cwd=project)
     assert "aws:ec2/instance" in _run(rackwright, "graph", "stacks/dev.yaml", cwd=project)
     assert "3 passed" in _run(python, "-m", "pytest", "-p", "no:cacheprovider", cwd=project)
+    shutil.copy(ROOT / "stacks" / "chat-serve.yaml", project / "stacks" / "dev.yaml")
+    assert "1 passed" in _run(python, "-m", "pytest", "-p", "no:cacheprovider", "-k", "ingress", cwd=project), "a fleet with an API key"
 
 
 @pytest.mark.engine

@@ -1,5 +1,6 @@
-"""Placeholder outputs of the stacks that a plan reads, for recordings without a state backend."""
+"""Placeholders for values that a plan reads from other stacks and from secrets, for recordings without a state backend."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
@@ -29,6 +30,11 @@ def placeholder_outputs(plan: StackPlan, name: str = "") -> dict[str, dict[str, 
             outputs = outputs[parent]
         outputs.setdefault(last, _placeholder(plan, owner, field, name or f"<{reference}>"))
     return stacks
+
+
+def placeholder_secrets(plan: StackPlan) -> dict[str, pulumi.Input[str]]:
+    """A placeholder for each secret that the manifests of a plan read, as `declare` takes them."""
+    return dict.fromkeys(re.findall(r'"secret\.([^"]+)"', plan.to_json()), "(secret)")
 
 
 def upstream_outputs(plan: StackPlan, outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
