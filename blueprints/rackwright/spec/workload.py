@@ -85,6 +85,9 @@ class SecretRef(Part):
 
 API_KEY_VARIABLE = "VLLM_API_KEY"
 """Variable from which vLLM reads the API key of its clients (https://docs.vllm.ai/en/v0.27.0/usage/security/)."""
+API_PATH = "/v1"
+"""Requests below it need the API key. vLLM answers others, such as /invocations and /tokenize, without one
+(https://docs.vllm.ai/en/v0.27.0/usage/security/)."""
 
 
 class Run(Part):

@@ -4,12 +4,9 @@ import re
 
 from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
-from rackwright.spec.workload import API_KEY_VARIABLE
+from rackwright.spec.workload import API_KEY_VARIABLE, API_PATH
 
 HTTP_PORT, HTTPS_PORT = 80, 443
-API_PATH = "/v1"
-"""Requests below it need the API key. vLLM answers others, such as /invocations and /tokenize, without one
-(https://docs.vllm.ai/en/v0.27.0/usage/security/)."""
 
 
 def certificate(context: CompileContext) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
-from rackwright.spec.workload import API_KEY_VARIABLE, Serve
+from rackwright.spec.workload import API_KEY_VARIABLE, API_PATH, Serve
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.registry import StackContext, context_rule, manifests, pod_templates
 
@@ -65,8 +65,8 @@ def _open_paths(context: StackContext) -> Iterator[Violation]:
         return
     for body in _load_balancers(context.plan):
         ranges = ", ".join(body["spec"].get("loadBalancerSourceRanges", ())) or "every address"
-        message = f"{workload.name} checks its key for paths below /v1 only; {ranges} can use the model without it by /invocations"
-        yield Violation(WORKLOAD / "api_key", "put a proxy that forwards only /v1 before it, or trust these clients", message)
+        message = f"{workload.name} checks its key for paths below {API_PATH} only; {ranges} can use the model without it by /invocations"
+        yield Violation(WORKLOAD / "api_key", f"put a proxy that forwards only {API_PATH} before it, or trust these clients", message)
 
 
 def _load_balancers(plan: StackPlan) -> list[dict]:
