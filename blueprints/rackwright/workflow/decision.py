@@ -225,9 +225,13 @@ def renewal(path: Path, word: str = "renew") -> str:
 def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None, *, catalog: Catalog) -> StackPlan:
     """The stack of the recorded machines, with the recorded versions, expiry, zones, file system and access of the cluster's creator."""
     running = RunningStack(
-        decision.pins, decision.expires_on, decision.place, recorded_file_system(decision, spec, catalog), decision.creator_is_admin
+        pins=decision.pins,
+        expires_on=decision.expires_on,
+        place=decision.place,
+        file_system=recorded_file_system(decision, spec, catalog),
+        creator_is_admin=decision.creator_is_admin,
+        has_pod_logs=decision.has_pod_logs,
     )
-    running = replace(running, has_pod_logs=decision.has_pod_logs)
     return compile_plan(spec, decision.plan, decision.fit, today=today, now=now, catalog=catalog, running=running)
 
 
@@ -249,7 +253,10 @@ def recorded_file_system(decision: Decision, spec: Spec, catalog: Catalog) -> Lu
 
 
 def _spec_at_choice(decision: Decision, spec: Spec) -> Spec:
-    """The spec with the storage it had at the choice, where its options were added since and nothing else; else as it is."""
+    """The spec as it was chosen: without options of `storage` that were added later. Unchanged where other keys were edited as well.
+
+    Storage without options is `auto`, `lustre` or `none`; the digest of the recorded spec tells which.
+    """
     blueprints = (spec.blueprint.model_copy(update={"storage": plain}) for plain in ("auto", "lustre", "none"))
     earlier = (spec.model_copy(update={"blueprint": blueprint}) for blueprint in blueprints)
     return next((each for each in (spec, *earlier) if decision.spec_digest in spec_digests(each)), spec)

@@ -1,6 +1,7 @@
 """What a recorded decision means for a new choice. record: None without a file, or for one that this release cannot read.
 
-Nothing of a file that was edited by hand is used: a new choice takes place, machines and versions from the spec and the catalog.
+A file that was edited by hand places nothing: a new choice takes place, machines and versions from the spec and the catalog. Only how its
+cluster was created is read from it, because another access of the creator fails the update of a running cluster.
 """
 
 from dataclasses import replace
@@ -59,12 +60,11 @@ def running_stack(record: "Decision | None", spec: "Spec") -> "RunningStack":
 
     if record is None:
         return NEW_STACK
-    creator = record.spec == spec.name and record.creator_is_admin
-    has_pod_logs = record.spec == spec.name and record.has_pod_logs
+    cluster = RunningStack(creator_is_admin=record.creator_is_admin, has_pod_logs=record.has_pod_logs)
+    kept = cluster if record.spec == spec.name else NEW_STACK
     if record.by_hand or record.place is None:
-        return RunningStack(creator_is_admin=creator, has_pod_logs=has_pod_logs)
-    further = tuple(zone for entry in spec.infra.places for zone in entry.zones)
-    return RunningStack(place=replace(record.place, further_zones=further), creator_is_admin=creator, has_pod_logs=has_pod_logs)
+        return kept
+    return replace(kept, place=replace(record.place, further_zones=tuple(zone for entry in spec.infra.places for zone in entry.zones)))
 
 
 def running_with(record: "Decision | None", spec: "Spec", fit: "Fit", catalog: "Catalog") -> "RunningStack":

@@ -125,7 +125,7 @@ def test_without_administrators_the_deployer_has_an_entry_with_its_role_in_place
 
 @pytest.mark.parametrize("admins", [(), (ALICE, CI), (WANT.admins[0], CI, ALICE)])
 @pytest.mark.parametrize("viewers", [(), ("arn:aws:iam::123456789012:role/auditors",)])
-def test_the_same_entries_whoever_runs_the_update(admins, viewers):
+def test_an_update_by_another_deployer_keeps_every_entry(admins, viewers):
     """An update by a second deployer deleted the entry of the first."""
     first, second = (of_deployer(arn, admins=admins, viewers=viewers) for arn in (ALICE, CI))
     changed = compare(first.as_json(), second.as_json())
@@ -137,7 +137,7 @@ def test_the_same_entries_whoever_runs_the_update(admins, viewers):
     assert len(entries(first)) == max(1, len(admins)) + len(viewers)
 
 
-def test_the_same_entries_whichever_role_the_provider_assumes():
+def test_an_update_with_another_assumed_role_keeps_every_entry():
     plan = replace(WANT, creator_access="entry", admins=(CI, ALICE))
     graphs = [cluster(plan, builder_arn=role) for role in (ALICE, CI)]
     assert [n.inputs["principalArn"] for n in graphs[0].by_type(ENTRY)] == [n.inputs["principalArn"] for n in graphs[1].by_type(ENTRY)]

@@ -15,15 +15,9 @@ from rackwright_pulumi.aws.tags import ChildContext
 
 ACCESS_ENTRIES = "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessEntry.html"
 """One entry per principal, and none for sessions of STS."""
-
-
 ADMIN = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
-
-
 VIEWER = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy"
 """Without secrets: https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html"""
-
-
 DEPLOYER = "deployer"
 """Key of the entry of the principal that creates a cluster without `admins`."""
 
