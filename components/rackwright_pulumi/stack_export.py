@@ -59,7 +59,8 @@ def _program_inputs(value: Any) -> Any:
         return value
     if _is_secret(value):
         return SECRET_TEXT
-    filled = {*value.get("__defaults", ()), "__defaults"}
+    listed = value.get("__defaults")
+    filled = {"__defaults", *(key for key in listed if isinstance(key, str))} if isinstance(listed, list) else {"__defaults"}
     if isinstance(annotations := value.get("annotations"), dict) and AUTONAMED in annotations:
         filled.add("name")
         value = {**value, "annotations": _without(annotations, (AUTONAMED,))}

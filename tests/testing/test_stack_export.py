@@ -67,6 +67,13 @@ JSON = st.recursive(
 DEPLOYED = graph_of_export(StackExport.model_validate(EXPORT))
 
 
+@pytest.mark.parametrize("listed", [3, "name", None, {"name": 1}, [{"a": 1}, 2]])
+def test_a_list_of_defaults_that_is_none_is_left_out(listed):
+    inputs = {"__defaults": listed, "cidrBlock": "10.0.0.0/16"}
+    found = graph_of_export(StackExport.model_validate({"version": 3, "deployment": {"resources": [resource(VPC, inputs, {}, id="v")]}}))
+    assert found["resources"][0]["inputs"] == {"cidrBlock": "10.0.0.0/16"}
+
+
 def declared(cidr: str = "10.0.0.0/16", region: str = "us-east-1"):
     def program():
         opts = pulumi.ResourceOptions(provider=Provider("aws", region=region))

@@ -208,6 +208,7 @@ def test_an_invalid_price_is_refused(box, text, said):
     ("at", "value", "said"),
     [
         ("nodes", 0, "nodes is 0"),
+        ("accelerators_per_node", 0, "accelerators_per_node is 0"),
         ("parallelism.tensor", 0, "tensor is 0"),
         ("parallelism.gradient_accumulation", 0, "gradient_accumulation is 0"),
         ("replicas", 2**31, "replicas is 2147483648, not 0 to 2,147,483,647"),

@@ -191,7 +191,13 @@ def _impossible(content: Any, decision: Decision) -> Iterator[str]:
 
 
 def _impossible_machines(chosen: Candidate) -> Iterator[str]:
-    counts = {"nodes": chosen.nodes, "replicas": chosen.replicas, "max_replicas": chosen.max_replicas, **asdict(chosen.parallelism)}
+    counts = {
+        "accelerators_per_node": chosen.accelerators_per_node,
+        "nodes": chosen.nodes,
+        "replicas": chosen.replicas,
+        "max_replicas": chosen.max_replicas,
+        **asdict(chosen.parallelism),
+    }
     for name, count in counts.items():
         least = 0 if name in MAY_BE_ZERO else 1
         if isinstance(count, int) and not least <= count <= MAX_COUNT:
