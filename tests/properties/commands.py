@@ -28,7 +28,7 @@ from tests.properties.samples import TODAY
 
 register(app)
 typer.main.get_command = cache(typer.main.get_command)  # once per process instead of once per command
-NO_NUMBER = re.compile(r"(?<![\"'`])(?<!`-)\b(nan|inf|NaN|Infinity)\b")
+NO_NUMBER = re.compile(r"(?<![\"'`])(?<![\"'`]-)\b(nan|inf|NaN|Infinity)\b")
 """Numbers that are none. In quotes they are names, such as those of columns."""
 
 

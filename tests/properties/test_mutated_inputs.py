@@ -54,6 +54,6 @@ def test_an_answer_with_no_number_or_a_control_character_is_a_fault(text):
     assert Outcome(0, text, 0.0).fault
 
 
-@pytest.mark.parametrize("text", ["infra, nano, info", "12.3 USD"])
+@pytest.mark.parametrize("text", ["infra, nano, info", "12.3 USD", 'unread: ["-inf", "nan"]'])
 def test_an_answer_with_numbers_has_no_fault(text):
     assert not Outcome(0, text, 0.0).fault

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from rackwright.workflow.load import load
 from rackwright.workflow.pipeline import Pipeline
 from rackwright.workflow.recorded import recorded_rank, running_stack
 from rackwright.workflow.spec_digest import spec_digests
+from rackwright.workflow.teardown import decide_for_teardown
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
@@ -104,6 +106,15 @@ def test_a_change_of_any_leaf_is_found(box, change):
         write(box, with_leaf(content, at, change(value)))
         decision, codes = answer(lambda: read_decision(decision_path(box)))
         assert codes == {"D-unreadable"} or (decision and decision.by_hand), at
+
+
+def test_a_teardown_with_a_machine_of_another_release_names_it(box):
+    """It ended as an invalid catalog."""
+    record = read_decision(decision_path(box))
+    fit = replace(record.fit, candidate=replace(record.fit.candidate, machine="g9.large"))
+    decision_path(box).write_text(replace(record, plan=replace(record.plan, fits=(fit,))).to_json())
+    with pytest.raises(UserError, match=r"names g9\.large, which the catalog of this release lacks"):
+        decide_for_teardown(Pipeline(box, TODAY))
 
 
 BUILT = [

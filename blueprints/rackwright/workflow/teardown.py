@@ -5,7 +5,7 @@ from dataclasses import replace
 from rackwright.clouds import profile
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level, Problem, Stage
-from rackwright.spec.spec import Goals, Limits, Spec
+from rackwright.spec.spec import Goals, Limits
 from rackwright.workflow.decision import Decision, decision_path
 from rackwright.workflow.pipeline import Decided, Pipeline
 from rackwright.workflow.revalidation import revalidate
@@ -25,7 +25,7 @@ def decide_for_teardown(pipeline: Pipeline) -> Decided:
         problems.append(replace(error.problems[0], level=Level.WARNING))
         recorded = None
     if recorded and not recorded.by_hand:
-        return pipeline.unchecked(_placed(recorded, pipeline.spec, file), True)
+        return pipeline.unchecked(_placed(recorded, pipeline, file), True)
     if recorded:
         now, found = revalidate(recorded, pipeline.spec, pipeline.catalog, decision_path(pipeline.path), pipeline.today)
         if all(problem.level is Level.WARNING or problem.stage is Stage.BUILD for problem in found):
@@ -48,11 +48,16 @@ def _check_region(recorded: Decision, made: Decision, state: str) -> None:
         raise _lost(f"{state}; it records a stack in {was.region}, its teardown would be in {now.region}", "restore the file")
 
 
-def _placed(decision: Decision, spec: Spec, file: str) -> Decision:
-    """The decision with its present entry of `infra`. Raises UserError when the entry is gone, or the stack has another name."""
+def _placed(decision: Decision, pipeline: Pipeline, file: str) -> Decision:
+    """The decision with its present entry of `infra`.
+
+    Raises UserError when the entry or the machine is gone, or the stack has another name.
+    """
+    spec, fit, was = pipeline.spec, decision.fit, decision.place
     if decision.spec != spec.name:
         raise _lost(f"{file} was recorded for {decision.spec}, not {spec.name}", "restore the name")
-    fit, was = decision.fit, decision.place
+    if fit.candidate.machine not in pipeline.catalog.machine_by_name:
+        raise _lost(f"{file} names {fit.candidate.machine}, which the catalog of this release lacks", "use the release that recorded it")
     for number, place in enumerate(spec.infra.places):
         account = getattr(place, profile(place.cloud).owner_field) or ""
         if place.cloud == fit.candidate.cloud and (was is None or was.account in ("", account)):
