@@ -137,8 +137,6 @@ class _Workload(Part):
     """Container that runs the workload."""
     team: Name = "default"
     """Team whose queue quota the workload uses."""
-    measured: dict[str, Any] | None = None
-    """Your measured run of this workload, in place of the estimate; not supported in this release (N-12)."""
 
     @property
     def secret_variables(self) -> dict[str, SecretRef]:
@@ -157,6 +155,8 @@ class _Training(_Workload):
     """Optimizer; determines the bytes of state per parameter."""
     checkpoint: Checkpoint = Checkpoint()
     """Checkpoints of the run."""
+    measured: dict[str, Any] | None = None
+    """Your measured run of this workload, in place of the estimate; not supported in this release (N-12)."""
 
 
 class Pretrain(_Training):
@@ -205,6 +205,8 @@ class _Inference(_Workload):
     """Maximum tokens of input and output together; default: twice the 95th percentiles, at most the model's maximum context."""
     prefix_cache_hit_rate: Percent = 0.0
     """Share of input tokens found in the prefix cache; default: `0 %`."""
+    measured: dict[str, Any] | None = None
+    """Your measured run of this workload, in place of the estimate; not supported in this release (N-12)."""
 
 
 class Loras(Part):
@@ -270,20 +272,29 @@ class Batch(_Inference):
     """Answer length."""
 
 
+class MeasuredRun(Part):
+    """One of your own runs of a custom workload."""
+
+    accelerator: Text
+    """Name of the accelerator (`rackwright catalog accelerators`)."""
+    accelerators: PositiveInt = 1
+    """Number of accelerators used at the same time."""
+    memory: Size
+    """Peak memory of one accelerator."""
+    samples_per_second: Count
+    """Samples per second of all accelerators together, whatever a sample is to you."""
+
+
 class Custom(_Workload):
-    """Any other workload, described by measured memory and duration; not supported in this release (N-01)."""
+    """Any other workload, described by your measured runs, which are scaled to other accelerators by FLOP/s and memory bandwidth."""
 
     kind: Literal["custom"]
     model: Model = Model()
     """Model, where it is known."""
-    accelerator_memory: Size
-    """Memory required per accelerator."""
-    accelerators: PositiveInt = 1
-    """Number of accelerators used at the same time."""
-    duration: Duration | None = None
-    """Duration of the run."""
-    budget: Money | None = None
-    """Maximum cost."""
+    samples: Count | None = None
+    """Samples of the whole run."""
+    measured: tuple[MeasuredRun, ...] = ()
+    """Your measured runs. Each further accelerator and count makes the estimate narrower."""
 
 
 Workload = Annotated[Pretrain | Finetune | Serve | Batch | Custom, Field(discriminator="kind")]

@@ -26,7 +26,7 @@ def without_pinned_parallelism(spec: Spec, fit: Fit, catalog: Catalog, a: Assump
     chosen = fit.candidate
     workload = spec.workload.model_copy(update={"parallelism": Parallelism()})
     freed = spec.model_copy(update={"workloads": (workload, *spec.workloads[1:])})
-    inputs = workload_inputs(freed.workload, a)
+    inputs = workload_inputs(freed.workload, a, catalog)
     fleet, goals = searchable_fleet(freed, catalog, a, today), GoalLimits.of(freed, a)
     for entry in fleet.entries:
         for nodes, target in entry.counts:
