@@ -24,7 +24,8 @@ from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, WorkloadFacts
 from rackwright.sizing.search.layouts import PinnedLayout
 from rackwright.sizing.training_recipe import Recipe, adapted, full
-from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, MeasuredRun, Model, Pretrain, Serve, Workload
+from rackwright.spec.workload import Batch, Custom, Finetune, Pretrain, Serve, Workload
+from rackwright.spec.workload_parts import Adapter, MeasuredRun, Model
 
 UNEVEN_SOURCE = f"trained routers are uneven: {OWN}"
 

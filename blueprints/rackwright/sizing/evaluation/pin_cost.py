@@ -13,7 +13,7 @@ from rackwright.sizing.search.target import TargetArrays
 from rackwright.sizing.selection.ranking import identity
 from rackwright.sizing.workload_inputs import workload_inputs
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import Parallelism
+from rackwright.spec.workload_parts import Parallelism
 
 
 def without_pinned_parallelism(spec: Spec, fit: Fit, catalog: Catalog, a: Assumptions, today: date) -> Fit | None:
