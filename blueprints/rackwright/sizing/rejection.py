@@ -85,6 +85,7 @@ class Reason(StrEnum):
     REPLICA_TENSOR = "replica-tensor"
     REPLICAS_SEARCHED = "replicas-searched"
     RESIDENCY = "residency"
+    ROLLOUT_MEMORY = "rollout-memory"
     SLICE_BANDWIDTH = "slice-bandwidth"
     TENSOR_PIN = "tensor-pin"
     TPU_ADAPTER = "tpu-adapter"

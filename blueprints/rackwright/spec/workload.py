@@ -17,6 +17,7 @@ from rackwright.spec.workload_parts import (
     MeasuredRun,
     Model,
     Parallelism,
+    Rollout,
     Run,
     SecretRef,
     Tokens,
@@ -68,9 +69,12 @@ class Finetune(_Training):
     """Fine-tuning of a pretrained model."""
 
     kind: Literal["finetune"]
-    objective: Literal["sft", "dpo", "grpo"] = "sft"
-    """Training objective: supervised fine-tuning (sft). This release does not support preference optimization (dpo) and
-    reinforcement learning (grpo): N-02."""
+    objective: Literal["sft", "dpo", "reward", "grpo", "ppo"] = "sft"
+    """Training objective: supervised fine-tuning (sft), direct preference optimization (dpo), a reward model (reward), or reinforcement
+    learning (grpo, ppo). Samples of dpo and reward are pairs of answers; `data.tokens_per_sample` is one answer with its prompt. Samples
+    of grpo and ppo are prompts."""
+    rollout: Rollout | None = None
+    """Answers that grpo and ppo generate and are trained on."""
     adapter: Adapter = Adapter()
     """Adapter method."""
 

@@ -38,6 +38,8 @@ class Adapter(Part):
 
     type: Literal["none", "lora", "qlora", "p-tuning"] = "none"
     """Adapter method; `none` trains all weights."""
+    variant: Literal["plain", "rslora", "lora+", "dora"] = "plain"
+    """Variant of lora and qlora. dora needs memory for the outputs that it scales; the others change no memory."""
     rank: PositiveInt = 16
     """Rank of the adapter matrices (lora, qlora)."""
     targets: Literal["all-linear", "attention", "qv"] = "all-linear"
@@ -162,3 +164,18 @@ class MeasuredRun(Part):
     """Peak memory of one accelerator."""
     samples_per_second: Count
     """Samples per second of all accelerators together, whatever a sample is to you."""
+
+
+class Rollout(Part):
+    """Answers that a reinforcement-learning objective generates before each optimizer step, on the same accelerators."""
+
+    generations: PositiveInt = 8
+    """Answers per prompt."""
+    input_tokens: Tokens
+    """Prompt length."""
+    output_tokens: Tokens
+    """Answer length."""
+    reference: Flag = True
+    """Compare with the frozen initial model (KL penalty); it is in memory beside a fully trained one."""
+    reward_model: Model | None = None
+    """Model that scores the answers; default: a function on the CPU."""

@@ -60,6 +60,7 @@ EXPLANATIONS = {
     Reason.REPLICA_MEMORY: "weights and one request of full length",
     Reason.REPLICA_TENSOR: "tensor parallelism {subject} must divide {detail} heads and {amount:g} accelerators of a node",
     Reason.RESIDENCY: "{subject} is outside {detail}",
+    Reason.ROLLOUT_MEMORY: "weights and one answer of the inference engine beside the states of the trainer",
     Reason.SLICE_BANDWIDTH: "the bandwidth between slices is not published",
     Reason.TENSOR_PIN: "tensor parallelism {subject} must divide {detail} heads and stay within {amount:g} linked accelerators",
     Reason.TPU_ADAPTER: "no published run uses {detail} on TPU",

@@ -112,7 +112,8 @@ def facts(plan: SizingPlan) -> str:
     trained = f", {count(it.trainable_parameters)} trained" if 0 < it.trainable_parameters < it.parameters else ""
     tokens = f", {count(it.tokens)} tokens" if it.tokens else ""
     size = f", {count(it.parameters)} parameters{active}" if it.parameters else ""
-    return f"{it.kind} of {it.model}{size}{trained}{tokens}" if it.model else f"{it.kind} workload"
+    kind = f"{it.kind} ({it.objective})" if it.objective else it.kind
+    return f"{kind} of {it.model}{size}{trained}{tokens}" if it.model else f"{it.kind} workload"
 
 
 def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, top: int | None, full: bool) -> None:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.job import CustomJob, ServingJob, TrainingJob
+from rackwright.sizing.job import SFT, CustomJob, ServingJob, TrainingJob
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.sizing.search.outcome import Outcome
-from rackwright.sizing.search.target import Target, TargetArrays
+from rackwright.sizing.search.target import Target, TargetArrays, sixteen_bits
 from rackwright.sizing.workload_inputs import Job
 
 
@@ -22,17 +22,21 @@ def search(job: Job, machines: TargetArrays, a: Assumptions, c: Calibration) -> 
 
 def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
     """Training outcomes; GPUs and TPUs separately, with the rejections of each accelerator."""
+    from rackwright.sizing.search.rollouts import with_rollouts
     from rackwright.sizing.search.training import best_training
 
     found: dict[int, Outcome] = {}
     for which, some in machines.kinds:
         tpu = some.targets[0].tpu
-        if tpu and job.recipe.is_adapter:
-            rejection = Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, subject=job.method)
+        if tpu and (job.recipe.is_adapter or job.objective is not SFT):
+            subject = job.method if job.recipe.is_adapter else job.objective.name
+            rejection = Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, subject=subject)
             outcomes = [Outcome(precision=job.precision, rejections=(rejection,))] * len(which)
         else:
             kind = job.on_tpu() if tpu else job
             outcomes = best_training(kind, some.computing(job.precision), a.max_fill, c)
+            if job.objective.rollouts:
+                outcomes = with_rollouts(job, job.objective.rollouts, some, outcomes, a, c)
         found.update(zip(which.tolist(), outcomes, strict=True))
     kinds = {t.accelerator: t for t in machines.targets}
     rejections = {name: (*_precision(job.precision, t), *_neuron_training(job, t)) for name, t in kinds.items()}
@@ -74,21 +78,17 @@ def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibrati
 def _custom(job: CustomJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
     from rackwright.sizing.search.measured_runs import measured_outcome
 
-    formats = [_sixteen_bits(t) if job.precision == "auto" else job.precision for t in machines.targets]
+    formats = [sixteen_bits(t) if job.precision == "auto" else job.precision for t in machines.targets]
     found = [measured_outcome(job, t, numbers, a) for t, numbers in zip(machines.targets, formats, strict=True)]
     rejections = {t.accelerator: _precision(numbers, t) for t, numbers in zip(machines.targets, formats, strict=True)}
     return _with_rejections(found, machines, rejections)
-
-
-def _sixteen_bits(target: Target) -> str:
-    return "bf16" if "bf16" in dict(target.flops) else "fp16"
 
 
 def _format(job: ServingJob, target: Target) -> str:
     """Weight format: the requested one, else the published one where the accelerator supports it, else 16 bit."""
     if job.precision != "auto":
         return job.precision
-    return _sixteen_bits(target) if job.native == "bf16" or _precision(job.native, target, weights=True) else job.native
+    return sixteen_bits(target) if job.native == "bf16" or _precision(job.native, target, weights=True) else job.native
 
 
 def _with_rejections(found: list[Outcome], machines: TargetArrays, rejections: dict[str, tuple[Rejection, ...]]) -> list[Outcome]:
