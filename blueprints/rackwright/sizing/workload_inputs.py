@@ -97,14 +97,7 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     recipe = _recipe(w, method, architecture, n, a)
     positions = sequence + recipe.virtual_tokens * (not sampled)
     flops = FLOPS_PER_WEIGHT[method] / 2 * n.flops_per_sample if sampled else training_flops_per_token(n, positions, method) * positions
-    if objective is not SFT:
-        models = f"{objective.name}: {objective.sequences} sequences per sample, {objective.forward_passes:g} more forward passes"
-        assumed.append(Assumption("objective", models, f"{objective.trained_models:g} trained", OBJECTIVES_SOURCE))
-    assumed.append(Assumption("trainer", recipe.family, "family", "default: kernels and states of this trainer family; maxtext on TPU"))
-    if n.is_moe:
-        assumed.append(
-            Assumption("moe_imbalance", f"{REAL_ROUTING_IMBALANCE:g}", "tokens of the fullest expert over the mean", UNEVEN_SOURCE)
-        )
+    assumed += _assumptions(recipe, n, objective)
     job = TrainingJob(
         network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
         pins=PinnedLayout(**w.parallelism.model_dump()), sampled=sampled,
@@ -129,6 +122,14 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     too_long = Note(NoteKind.SEQUENCE_TOO_LONG, {"tokens": sequence, "positions": n.max_context or 0})
     notes = (too_long,) if n.max_context and not sampled and sequence > n.max_context else ()
     return WorkloadInputs(job, facts, tuple(assumed), notes)
+
+
+def _assumptions(recipe: Recipe, n: ModelDimensions, objective: Objective) -> Iterator[Assumption]:
+    yield Assumption("trainer", recipe.family, "family", "default: kernels and states of this trainer family; maxtext on TPU")
+    if objective is not SFT:
+        yield Assumption("objective", objective.name, "", OBJECTIVES_SOURCE)
+    if n.is_moe:
+        yield Assumption("moe_imbalance", f"{REAL_ROUTING_IMBALANCE:g}", "tokens of the fullest expert over the mean", UNEVEN_SOURCE)
 
 
 def _trainable(architecture: Architecture, adapter: Adapter, n: ModelDimensions, a: Assumptions) -> float:
