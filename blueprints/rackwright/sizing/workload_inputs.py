@@ -28,6 +28,8 @@ from rackwright.sizing.training_recipe import Recipe, adapted, full
 from rackwright.spec.workload import Batch, Custom, Finetune, Pretrain, Serve, Workload
 from rackwright.spec.workload_parts import Adapter, MeasuredRun
 
+GROUPED = {"awq": "int4", "gptq": "int4"}
+"""Quantization methods whose weights have 4 bits and a 16-bit scale per group of 128."""
 OBJECTIVES_SOURCE = "arithmetic on the policy's passes; no published run calibrates it (arXiv 2305.18290, 2402.03300, 2203.02155)"
 UNEVEN_SOURCE = f"trained routers are uneven: {OWN}"
 
@@ -204,7 +206,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
     job = ServingJob(
         network=n,
         generates=generates,
-        precision=w.precision if w.quantization == "auto" else w.quantization,
+        precision=w.precision if w.quantization == "auto" else GROUPED.get(w.quantization, w.quantization),
         products=w.precision,
         native=architecture.weights_format,
         passes=passes,

@@ -21,6 +21,7 @@ from rackwright.spec.workload_parts import (
     Run,
     SecretRef,
     Tokens,
+    WeightsFormat,
 )  # fmt: skip
 
 
@@ -80,8 +81,8 @@ class Finetune(_Training):
 
 
 class _Inference(_Workload):
-    quantization: Dtype = "auto"
-    """Number format of the weights."""
+    quantization: WeightsFormat = "auto"
+    """Number format of the weights. awq, gptq: weights quantized beforehand to 4 bits in groups of 128, multiplied in 16 bit."""
     kv_dtype: Literal["auto", "bf16", "fp8"] = "auto"
     """Number format of the KV cache."""
     engine: Literal["auto", "vllm", "sglang", "tensorrt-llm"] = "auto"

@@ -8,6 +8,7 @@ from rackwright.spec.base import PLAIN, Flag, Id, Part, PositiveInt, Text, Uri, 
 from rackwright.spec.quantity import Count, Duration, Size, TokenLength
 
 auto_or_quantity = Discriminator(lambda value: "<auto>" if value == "auto" else PLAIN)
+WeightsFormat = Literal["auto", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "nf4", "awq", "gptq"]
 Dtype = Literal["auto", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "nf4"]
 
 

@@ -102,12 +102,13 @@ def _with_rejections(found: list[Outcome], machines: TargetArrays, rejections: d
 def _precision(precision: str, target: Target, weights: bool = False) -> tuple[Rejection, ...]:
     """Rejection of an unsupported number format; nf4 is computed in 16 bit, every accelerator has fp32.
 
-    fp4 weights are multiplied in 16 bit without fp4 support (vLLM's Marlin kernels, from NVIDIA Ampere on: those with bf16).
+    fp4 weights are multiplied in 16 bit without fp4 support (vLLM's Marlin kernels, from NVIDIA Ampere on: those with bf16), int4 weights
+    on every GPU (https://docs.vllm.ai/en/v0.27.0/features/quantization/).
     """
     peaks = dict(target.flops)
     if precision in ("nf4", "fp32") or precision in peaks:
         return ()
-    if weights and precision == "fp4" and "bf16" in peaks:
+    if weights and ((precision == "fp4" and "bf16" in peaks) or (precision == "int4" and not (target.tpu or target.neuron))):
         return ()
     remedies = ("precision: fp16",) if precision == "bf16" else ("precision: bf16", Remedy.NEWER_ACCELERATOR)
     return (Rejection(Limit.PRECISION, reason=Reason.FORMAT, subject=target.accelerator, detail=precision, remedies=remedies),)
