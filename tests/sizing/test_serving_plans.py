@@ -1,10 +1,11 @@
 """Plans of services: replicas for traffic, latency and limits."""
 
+import pytest
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.rejection import Limit
 from rackwright.wording.rejections import remedy
 
-from tests.sizing.helpers import GCP, plan, serve
+from tests.sizing.helpers import AWS, GCP, plan, serve
 
 
 def test_replicas_follow_traffic():
@@ -42,3 +43,20 @@ def test_latency_is_met_at_its_percentile():
     p = plan(serve(more="ttft: {target: 1 s}, tpot: {target: 50 ms}"), GCP)
     assert all(f.speed.ttft_s <= 1 and f.speed.tpot_s <= 0.05 for f in p.fits)
     assert any(x.limit is Limit.TPOT for r in p.rejected for x in r.rejections)
+
+
+def test_weights_of_four_bits_fit_where_sixteen_do_not():
+    """141 GB in 16 bit. 40 GB with 68.5 billion weights in 4 bits, with scales, and 2.1 billion of embedding and head in 16 bit."""
+    card = AWS.replace("regions:", "pin: {instance: p5.4xlarge}, regions:")
+    chat = serve("llama-3.1-70b", 0.05, "max_context: 4096")
+    assert not plan(chat, card).fits
+    for method in ("awq", "gptq"):
+        found = plan(f"{chat[:-1]}, quantization: {method}}}", card).chosen
+        assert found.candidate.precision == "int4"
+        assert found.memory.weights_bytes == pytest.approx(68.5e9 * 0.53 + 2.1e9 * 2, rel=0.01)
+
+
+def test_weights_of_four_bits_run_on_no_tpu():
+    found = plan(serve(more="quantization: awq"), GCP)
+    assert {r.candidate.accelerator for r in found.rejected if r.candidate.topology}
+    assert not [f for f in found.fits if f.candidate.topology]

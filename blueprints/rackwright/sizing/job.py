@@ -34,10 +34,33 @@ def linear_bytes(numbers: str) -> float:
 
 
 @dataclass(frozen=True)
+class Objective:
+    """What a sample costs besides the training of one sequence.
+
+    sequences: trained per sample: a pair of answers, or the answers to a prompt. trained_models: of the size of the policy, one after the
+    other. frozen_parameters: of other models in memory, in 16 bit. forward_passes: per sequence, in passes of the policy. rollouts: what an
+    inference engine generates on the same accelerators before each of `steps`.
+    """
+
+    name: str = "sft"
+    sequences: int = 1
+    trained_models: float = 1.0
+    frozen_parameters: float = 0.0
+    forward_passes: float = 0.0
+    rollouts: "ServingJob | None" = None
+    steps: float = 0.0
+
+
+SFT = Objective()
+PAIRED = ("dpo", "reward")
+"""Objectives that compare two answers, which share a micro-batch."""
+
+
+@dataclass(frozen=True)
 class TrainingJob:
     """method: full, lora, qlora or p-tuning; sampled: whole samples are counted, not tokens (diffusion, vision); sequence: tokens of one
     sequence; mean_length: of the real samples where they are padded, not packed; imbalance: tokens of the fullest expert over the mean;
-    flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter.
+    flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter; batch: sequences.
     """
 
     network: ModelDimensions
@@ -52,6 +75,7 @@ class TrainingJob:
     mean_length: float = 0.0
     imbalance: float = 1.0
     adaptable: bool = True
+    objective: Objective = SFT
 
     @property
     def precision(self) -> str:
@@ -67,8 +91,9 @@ class TrainingJob:
         n = self.network
         if self.sampled:
             return JobShape(0, 1, 0, 0, (1,), self.batch, self.recipe.is_adapter)
+        pair = 2 if self.objective.name in PAIRED else 1
         ways = context_ways(n.layers, self.sequence, self.pins.context)
-        return JobShape(n.layers, n.heads, n.kv_heads, n.experts, ways, self.batch, self.recipe.is_adapter)
+        return JobShape(n.layers, n.heads, n.kv_heads, n.experts, ways, self.batch, self.recipe.is_adapter, pair)
 
     @property
     def recomputes(self) -> tuple[int, ...]:
@@ -122,3 +147,25 @@ class ServingJob:
     def ends(self) -> bool:
         """Whether the job is a batch that ends."""
         return self.requests > 0
+
+
+@dataclass(frozen=True)
+class CustomRun:
+    """A measured run. flops: sustained FLOP/s of one accelerator in the format of the job; memory_bytes: peak of one accelerator;
+    samples_per_s: of all accelerators together."""
+
+    vendor: str
+    accelerators: int
+    flops: float
+    bandwidth_bytes_per_s: float
+    memory_bytes: float
+    samples_per_s: float
+
+
+@dataclass(frozen=True)
+class CustomJob:
+    """A workload described by the user's measured runs. samples: of the whole run."""
+
+    runs: tuple[CustomRun, ...]
+    samples: float
+    precision: str = "auto"

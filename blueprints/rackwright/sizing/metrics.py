@@ -103,6 +103,8 @@ class Speed:
     concurrency: int | None = None
     requests_per_s: float | None = None
     kv_tokens: int | None = None
+    rollout_s: float | None = None
+    """Seconds of a step in which reinforcement learning generates answers."""
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,8 @@ class WorkloadFacts:
     checkpoint_bytes: float = 0.0
     checkpoint_interval_s: float = 0.0
     dataset_bytes: float = 0.0
+    objective: str = ""
+    """Of fine-tuning; empty for other kinds and for supervised fine-tuning."""
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rackwright.catalog.models import library
-from rackwright.catalog.models.architecture import Architecture, ConfigError, from_fields
+from rackwright.catalog import query
+from rackwright.catalog.models.architecture import Architecture
+from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
+from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.engines import engine_family
 from rackwright.estimator.config.resolve import BYTES_PER_WEIGHT, NF4_BYTES_PER_WEIGHT, REAL_ROUTING_IMBALANCE
 from rackwright.estimator.model.adapters import adapter_inputs
@@ -16,24 +18,20 @@ from rackwright.estimator.model.from_architecture import count_parameters, model
 from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters
 from rackwright.sizing.assumptions import OWN, Assumptions
 from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
-from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
+from rackwright.sizing.job import SFT, CustomJob, CustomRun, Objective, ServingJob, TrainingJob, weight_bytes
+from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.note import Note, NoteKind
+from rackwright.sizing.objectives import objective_of, rollout_tokens
 from rackwright.sizing.plan import Assumption, WorkloadFacts
 from rackwright.sizing.search.layouts import PinnedLayout
 from rackwright.sizing.training_recipe import Recipe, adapted, full
-from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
+from rackwright.spec.workload import Batch, Custom, Finetune, Pretrain, Serve, Workload
+from rackwright.spec.workload_parts import Adapter, MeasuredRun
 
+GROUPED = {"awq": "int4", "gptq": "int4"}
+"""Quantization methods whose weights have 4 bits and a 16-bit scale per group of 128."""
+OBJECTIVES_SOURCE = "arithmetic on the policy's passes; no published run calibrates it (arXiv 2305.18290, 2402.03300, 2203.02155)"
 UNEVEN_SOURCE = f"trained routers are uneven: {OWN}"
-
-
-@dataclass(frozen=True)
-class CustomJob:
-    """A workload described by the user's measured numbers."""
-
-    accelerator_memory_bytes: float
-    accelerators: int
-    duration_s: float | None
-    precision: str = "bf16"
 
 
 Job = TrainingJob | ServingJob | CustomJob
@@ -54,33 +52,37 @@ class WorkloadInputs:
         return isinstance(self.job, ServingJob) and not self.job.ends
 
 
-def workload_inputs(workload: Workload, a: Assumptions) -> WorkloadInputs:
-    """Raises UserError when the model is not in the catalog or its description is wrong."""
+def workload_inputs(workload: Workload, a: Assumptions, catalog: Catalog) -> WorkloadInputs:
+    """Raises UserError when a model or an accelerator is not in the catalog, or the description of the model is wrong."""
     if isinstance(workload, Custom):
-        facts = WorkloadFacts(workload.name, workload.kind, workload.model.base or "custom", 0.0, 0.0)
-        return WorkloadInputs(CustomJob(workload.accelerator_memory, workload.accelerators, workload.duration), facts)
+        return _custom(workload, catalog)
     architecture, name = architecture_of(workload.model)
     if isinstance(workload, (Serve, Batch)):
         return _inference(workload, architecture, name, a)
     return _training(workload, architecture, name, a)
 
 
-def architecture_of(model: Model) -> tuple[Architecture, str]:
-    """The architecture and its display name: from the catalog, or written out in the spec."""
-    at = At() / "workloads" / 0 / "model"
-    if model.base is not None:
-        row = library.find(model.base)
-        if row is None:
-            near = ", ".join(library.nearest(model.base))
-            fix = f"nearest: {near}" if near else ""
-            raise UserError([Problem("S-model", f"{model.base!r} is not in the model catalog", at / "base", fix)])
-        return row.architecture, row.name
-    if model.config is not None:
-        raise UserError([Problem("S-model", "only rackwright.load resolves model.config, relative to the spec's folder", at / "config")])
+def _custom(w: Custom, catalog: Catalog) -> WorkloadInputs:
+    facts = WorkloadFacts(w.name, w.kind, w.model.base or "", 0.0, 0.0)
+    runs = tuple(_measured_run(run, At() / "workloads" / 0 / "measured" / i, w.precision, catalog) for i, run in enumerate(w.measured))
+    return WorkloadInputs(CustomJob(runs, w.samples or 0.0, w.precision), facts)
+
+
+def _measured_run(run: MeasuredRun, at: At, precision: str, catalog: Catalog) -> CustomRun:
     try:
-        return from_fields(model.architecture or {}), "custom architecture"
-    except ConfigError as fault:
-        raise UserError([Problem("S-model", str(fault), at / "architecture")]) from None
+        rates = accelerators.find(run.accelerator, catalog)
+    except accelerators.UnknownAccelerator as unknown:
+        raise UserError([Problem("S-139", str(unknown), at / "accelerator")]) from None
+    row = query.accelerator(catalog, rates.name)
+    peak = rates.peak("bf16" if precision == "auto" else precision) or rates.base_peak
+    return CustomRun(
+        vendor=row.vendor if row else "",
+        accelerators=run.accelerators,
+        flops=peak * rates.sustained_share,
+        bandwidth_bytes_per_s=rates.bandwidth_bytes_per_s,
+        memory_bytes=run.memory,
+        samples_per_s=run.samples_per_second,
+    )
 
 
 def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: Assumptions) -> WorkloadInputs:
@@ -91,20 +93,18 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     assumed: list[Assumption] = []
     sequence = n.sample_tokens or 1 if sampled else _sequence(w, n, a, assumed)
     batch = w.global_batch_size or _batch(w, sequence, a, assumed)
-    sequences = max(_sequences(w, sequence, sampled, a), 1.0)
+    objective = objective_of(w, n, batch) if isinstance(w, Finetune) else SFT
+    batch *= objective.sequences
+    sequences = max(_sequences(w, sequence, sampled, objective, a), 1.0)
     recipe = _recipe(w, method, architecture, n, a)
     positions = sequence + recipe.virtual_tokens * (not sampled)
     flops = FLOPS_PER_WEIGHT[method] / 2 * n.flops_per_sample if sampled else training_flops_per_token(n, positions, method) * positions
-    assumed.append(Assumption("trainer", recipe.family, "family", "default: kernels and states of this trainer family; maxtext on TPU"))
-    if n.is_moe:
-        assumed.append(
-            Assumption("moe_imbalance", f"{REAL_ROUTING_IMBALANCE:g}", "tokens of the fullest expert over the mean", UNEVEN_SOURCE)
-        )
+    assumed += _assumptions(recipe, n, objective)
     job = TrainingJob(
         network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
         pins=PinnedLayout(**w.parallelism.model_dump()), sampled=sampled,
-        mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0, imbalance=REAL_ROUTING_IMBALANCE if n.is_moe else 1.0,
-        adaptable=adapter is not None,
+        mean_length=0.0 if _is_packed(w, objective) else _sample_tokens(w) or 0.0, imbalance=REAL_ROUTING_IMBALANCE if n.is_moe else 1.0,
+        adaptable=adapter is not None, objective=objective,
     )  # fmt: skip
     facts = WorkloadFacts(
         name=w.name,
@@ -119,10 +119,19 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         weights_bytes=_weights_size(w) or 2.0 * n.total,
         checkpoint_bytes=checkpoint_bytes(recipe.trainable, a),
         dataset_bytes=w.data.size or 0.0,
+        objective="" if objective is SFT else objective.name,
     )
     too_long = Note(NoteKind.SEQUENCE_TOO_LONG, {"tokens": sequence, "positions": n.max_context or 0})
     notes = (too_long,) if n.max_context and not sampled and sequence > n.max_context else ()
     return WorkloadInputs(job, facts, tuple(assumed), notes)
+
+
+def _assumptions(recipe: Recipe, n: ModelDimensions, objective: Objective) -> Iterator[Assumption]:
+    yield Assumption("trainer", recipe.family, "family", "default: kernels and states of this trainer family; maxtext on TPU")
+    if objective is not SFT:
+        yield Assumption("objective", objective.name, "", OBJECTIVES_SOURCE)
+    if n.is_moe:
+        yield Assumption("moe_imbalance", f"{REAL_ROUTING_IMBALANCE:g}", "tokens of the fullest expert over the mean", UNEVEN_SOURCE)
 
 
 def _trainable(architecture: Architecture, adapter: Adapter, n: ModelDimensions, a: Assumptions) -> float:
@@ -140,7 +149,8 @@ def _recipe(w: Pretrain | Finetune, method: str, architecture: Architecture, n: 
     if method == "full" or not isinstance(w, Finetune):
         return full(n.trunk, numbers, w.optimizer)
     frozen = NF4_BYTES_PER_WEIGHT[True] if method == "qlora" else BYTES_PER_WEIGHT[numbers] if numbers == "fp32" else 2.0
-    inputs = adapter_inputs(count_parameters(architecture).layers, w.adapter.targets) if method != "p-tuning" else 0.0
+    layers, scales = count_parameters(architecture).layers, w.adapter.variant == "dora"  # which scales outputs (arXiv 2402.09353)
+    inputs = adapter_inputs(layers, w.adapter.targets, scales) if method != "p-tuning" else 0.0
     tokens = float(w.adapter.virtual_tokens) if method == "p-tuning" else 0.0
     return adapted(_trainable(architecture, w.adapter, n, a), frozen, numbers, inputs, tokens)
 
@@ -148,6 +158,8 @@ def _recipe(w: Pretrain | Finetune, method: str, architecture: Architecture, n: 
 def _sequence(w: Pretrain | Finetune, n: ModelDimensions, a: Assumptions, assumed: list[Assumption]) -> int:
     if w.sequence_length:
         return w.sequence_length
+    if isinstance(w, Finetune) and w.rollout:
+        return rollout_tokens(w.rollout)[1]
     value = int(min(a.default_sequence_length, n.max_context or a.default_sequence_length))
     assumed.append(Assumption("sequence_length", str(value), "tokens", "default, at most the context length of the model"))
     return value
@@ -162,15 +174,26 @@ def _batch(w: Pretrain | Finetune, sequence: int, a: Assumptions, assumed: list[
     return value
 
 
-def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumptions) -> float:
+def _is_packed(w: Pretrain | Finetune, objective: Objective) -> bool:
+    """Pairs and answers of a prompt are trained as they are, padded."""
+    return w.data.packed and objective is SFT
+
+
+def _sample_tokens(w: Pretrain | Finetune) -> float | None:
+    """Mean tokens of a sequence before packing and padding; None where the spec does not tell."""
+    return rollout_tokens(w.rollout)[0] if isinstance(w, Finetune) and w.rollout else w.data.tokens_per_sample
+
+
+def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, objective: Objective, a: Assumptions) -> float:
     """Sequences of the run, epochs included. Unpacked samples take one slot each, padded to the longest of a batch."""
     d = w.data
     if sampled:
         return (d.samples or d.tokens or 0.0) * d.epochs
     if d.tokens is not None:
         return d.tokens * d.epochs / sequence
-    tokens = (d.samples or 0.0) * (d.tokens_per_sample or sequence) * d.epochs
-    return tokens / sequence if d.packed else max(tokens / sequence, (d.samples or 0.0) * d.epochs * a.unpacked_slot)
+    count = (d.samples or 0.0) * d.epochs * objective.sequences
+    filled = count * (_sample_tokens(w) or sequence) / sequence
+    return filled if _is_packed(w, objective) else max(filled, count * a.unpacked_slot)
 
 
 def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> WorkloadInputs:
@@ -183,7 +206,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
     job = ServingJob(
         network=n,
         generates=generates,
-        precision=w.precision if w.quantization == "auto" else w.quantization,
+        precision=w.precision if w.quantization == "auto" else GROUPED.get(w.quantization, w.quantization),
         products=w.precision,
         native=architecture.weights_format,
         passes=passes,

@@ -138,6 +138,7 @@ def _speed_rows(speed: Speed) -> list[tuple[str, str]]:
         ("tokens/s", speed.tokens_per_s and count(speed.tokens_per_s)),
         ("sequences/s", speed.samples_per_s and f"{speed.samples_per_s:,.1f}"),
         ("step", speed.step_s and span(speed.step_s)),
+        ("rollout", speed.rollout_s and span(speed.rollout_s)),
         ("compute", speed.compute_s and span(speed.compute_s)),
         ("exposed communication", speed.communication_s and span(speed.communication_s)),
         ("pipeline bubble", speed.bubble_s and span(speed.bubble_s)),

@@ -106,13 +106,14 @@ def _show_items(out: Console, items: list[tuple[str, str, str]], full: bool) -> 
 
 
 def facts(plan: SizingPlan) -> str:
-    """`finetune of llama-3.1-70b, 70.6B parameters, 1.35B tokens`."""
+    """`finetune of llama-3.1-70b, 70.6B parameters, 1.35B tokens`; `custom workload` without a model."""
     it = plan.facts
     active = "" if it.parameters == it.active_parameters else f" ({count(it.active_parameters)} active)"
     trained = f", {count(it.trainable_parameters)} trained" if 0 < it.trainable_parameters < it.parameters else ""
     tokens = f", {count(it.tokens)} tokens" if it.tokens else ""
     size = f", {count(it.parameters)} parameters{active}" if it.parameters else ""
-    return f"{it.kind} of {it.model}{size}{trained}{tokens}"
+    kind = f"{it.kind} ({it.objective})" if it.objective else it.kind
+    return f"{kind} of {it.model}{size}{trained}{tokens}" if it.model else f"{it.kind} workload"
 
 
 def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, top: int | None, full: bool) -> None:

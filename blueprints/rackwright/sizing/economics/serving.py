@@ -16,9 +16,9 @@ from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
 from rackwright.sizing.economics.replica import ServiceRequest, replica
+from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
-from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 

@@ -12,6 +12,7 @@ from rackwright.clouds import profile
 from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.metrics import Speed
+from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.node import formulas, power
 from rackwright.sizing.node.file_system import LustreSize, planned_file_system, storage_note
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS, Tier
@@ -19,7 +20,6 @@ from rackwright.sizing.node.lustre_throughput import lustre_clients
 from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Fit, SizingPlan, WorkloadFacts
-from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Custom, Finetune, Pretrain, Serve
 from rackwright.units import GIB, TIB

@@ -38,7 +38,10 @@ class Grid:
 
 @dataclass(frozen=True)
 class JobShape:
-    """Job for geometry; jobs of equal shape share their layouts. contexts: context ways. batch: sequences per optimizer step."""
+    """Job for geometry; jobs of equal shape share their layouts.
+
+    contexts: context ways. batch: sequences per optimizer step. together: sequences that share a micro-batch.
+    """
 
     layers: int
     heads: int
@@ -47,6 +50,7 @@ class JobShape:
     contexts: tuple[int, ...]
     batch: int
     adapter: bool = False
+    together: int = 1
 
 
 @dataclass(frozen=True)
@@ -200,7 +204,7 @@ def _zero(t: _Table, pins: PinnedLayout) -> _Table:
 def _micro(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
     t = t.cross("micro_batch", _powers(min(s.batch, 64)), pins.micro_batch)
     t = t.add("micro_batches", s.batch / t["replicas"] / t["micro_batch"])
-    t = t.where(t["micro_batches"] % 1 == 0)
+    t = t.where((t["micro_batches"] % 1 == 0) & (t["micro_batch"] % s.together == 0))
     t = t.cross("virtual", [1, 2, 4, 8])
     v, p = t["virtual"], t["pipeline"]
     return t.where((v == 1) | ((p > 1) & (s.layers % (p * v) == 0) & (t["micro_batches"] % p == 0)))

@@ -4,22 +4,17 @@ from dataclasses import replace
 
 from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.job import ServingJob, TrainingJob
-from rackwright.sizing.metrics import Memory
+from rackwright.sizing.job import SFT, CustomJob, ServingJob, TrainingJob
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
-from rackwright.sizing.search.outcome import Outcome, Spread
-from rackwright.sizing.search.target import Target, TargetArrays
-from rackwright.sizing.workload_inputs import CustomJob, Job
-from rackwright.units import GIB
-
-CUSTOM_SPREAD = 1.2
-"""p90 over median of the user's own numbers; rackwright's choice 2026-11."""
+from rackwright.sizing.search.outcome import Outcome
+from rackwright.sizing.search.target import Target, TargetArrays, sixteen_bits
+from rackwright.sizing.workload_inputs import Job
 
 
 def search(job: Job, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
     """One outcome per target, in order."""
     if isinstance(job, CustomJob):
-        return [_custom(job, t, a) for t in machines.targets]
+        return _custom(job, machines, a)
     if isinstance(job, ServingJob):
         return _serve(job, machines, a, c)
     return _train(job, machines, a, c)
@@ -27,17 +22,21 @@ def search(job: Job, machines: TargetArrays, a: Assumptions, c: Calibration) -> 
 
 def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
     """Training outcomes; GPUs and TPUs separately, with the rejections of each accelerator."""
+    from rackwright.sizing.search.rollouts import with_rollouts
     from rackwright.sizing.search.training import best_training
 
     found: dict[int, Outcome] = {}
     for which, some in machines.kinds:
         tpu = some.targets[0].tpu
-        if tpu and job.recipe.is_adapter:
-            rejection = Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, subject=job.method)
+        if tpu and (job.recipe.is_adapter or job.objective is not SFT):
+            subject = job.method if job.recipe.is_adapter else job.objective.name
+            rejection = Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, subject=subject)
             outcomes = [Outcome(precision=job.precision, rejections=(rejection,))] * len(which)
         else:
             kind = job.on_tpu() if tpu else job
             outcomes = best_training(kind, some.computing(job.precision), a.max_fill, c)
+            if job.objective.rollouts:
+                outcomes = with_rollouts(job, job.objective.rollouts, some, outcomes, a, c)
         found.update(zip(which.tolist(), outcomes, strict=True))
     kinds = {t.accelerator: t for t in machines.targets}
     rejections = {name: (*_precision(job.precision, t), *_neuron_training(job, t)) for name, t in kinds.items()}
@@ -76,12 +75,20 @@ def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibrati
     return _with_rejections(found, machines, rejections)
 
 
+def _custom(job: CustomJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
+    from rackwright.sizing.search.measured_runs import measured_outcome
+
+    formats = [sixteen_bits(t) if job.precision == "auto" else job.precision for t in machines.targets]
+    found = [measured_outcome(job, t, numbers, a) for t, numbers in zip(machines.targets, formats, strict=True)]
+    rejections = {t.accelerator: _precision(numbers, t) for t, numbers in zip(machines.targets, formats, strict=True)}
+    return _with_rejections(found, machines, rejections)
+
+
 def _format(job: ServingJob, target: Target) -> str:
     """Weight format: the requested one, else the published one where the accelerator supports it, else 16 bit."""
     if job.precision != "auto":
         return job.precision
-    sixteen = "bf16" if "bf16" in dict(target.flops) else "fp16"
-    return sixteen if job.native == "bf16" or _precision(job.native, target, weights=True) else job.native
+    return sixteen_bits(target) if job.native == "bf16" or _precision(job.native, target, weights=True) else job.native
 
 
 def _with_rejections(found: list[Outcome], machines: TargetArrays, rejections: dict[str, tuple[Rejection, ...]]) -> list[Outcome]:
@@ -95,29 +102,13 @@ def _with_rejections(found: list[Outcome], machines: TargetArrays, rejections: d
 def _precision(precision: str, target: Target, weights: bool = False) -> tuple[Rejection, ...]:
     """Rejection of an unsupported number format; nf4 is computed in 16 bit, every accelerator has fp32.
 
-    fp4 weights are multiplied in 16 bit without fp4 support (vLLM's Marlin kernels, from NVIDIA Ampere on: those with bf16).
+    fp4 weights are multiplied in 16 bit without fp4 support (vLLM's Marlin kernels, from NVIDIA Ampere on: those with bf16), int4 weights
+    on every GPU (https://docs.vllm.ai/en/v0.27.0/features/quantization/).
     """
     peaks = dict(target.flops)
     if precision in ("nf4", "fp32") or precision in peaks:
         return ()
-    if weights and precision == "fp4" and "bf16" in peaks:
+    if weights and ((precision == "fp4" and "bf16" in peaks) or (precision == "int4" and not (target.tpu or target.neuron))):
         return ()
     remedies = ("precision: fp16",) if precision == "bf16" else ("precision: bf16", Remedy.NEWER_ACCELERATOR)
     return (Rejection(Limit.PRECISION, reason=Reason.FORMAT, subject=target.accelerator, detail=precision, remedies=remedies),)
-
-
-def _custom(job: CustomJob, target: Target, a: Assumptions) -> Outcome:
-    """Outcome of the user's own numbers: memory per accelerator, accelerators, duration."""
-    have = target.chip.memory_bytes
-    memory = Memory(have, a.max_fill, weights_bytes=job.accelerator_memory_bytes)
-    rejections = []
-    if memory.fill > a.max_fill:
-        need = job.accelerator_memory_bytes / GIB
-        rejections.append(Rejection(Limit.DEVICE_MEMORY, need, have * a.max_fill / GIB, "GiB per accelerator"))
-    if target.accelerators < job.accelerators:
-        more = (Remedy.MORE_MACHINES,)
-        rejections.append(Rejection(Limit.THROUGHPUT, job.accelerators, target.accelerators, "accelerators", remedies=more))
-    own = Spread(1 / CUSTOM_SPREAD, CUSTOM_SPREAD)
-    return Outcome(
-        memory=memory, work_s=job.duration_s, band=own, evidence="your own numbers", nodes=target.nodes, rejections=tuple(rejections)
-    )

@@ -58,6 +58,11 @@ class Target:
         return (peaks.get("tf32") if numbers == "fp32" else None) or peaks.get(numbers) or self.chip.base_peak_flops
 
 
+def sixteen_bits(target: Target) -> str:
+    """The 16-bit format that it computes in."""
+    return "bf16" if "bf16" in dict(target.flops) else "fp16"
+
+
 @dataclass(frozen=True, eq=False)
 class TargetArrays:
     """Targets as arrays, one element per target. grids: the distinct grids. grid: index of the grid of each target."""

@@ -15,7 +15,8 @@ from rackwright.estimator.case import Chip, Links, TrainingCase
 from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.estimator.training import adapter_memory, communication, memory, step, tpu_step
 from rackwright.estimator.training.states import state_bytes
-from rackwright.sizing.job import TrainingJob
+from rackwright.sizing.job import SFT, TrainingJob
+from rackwright.sizing.search import objective_costs
 from rackwright.sizing.search.outcome import Spread, at_p80
 from rackwright.sizing.search.target import Target
 
@@ -83,7 +84,8 @@ def memory_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> Memory
         return _sample_memory(job, case)
     model = fitted_models(job, False)[1]
     room = adapter_memory.adapter_memory if job.recipe.is_adapter else memory.training_memory
-    return room(case, c.of(model.name, model.kind))
+    terms = room(case, c.of(model.name, model.kind))
+    return terms if job.objective is SFT else objective_costs.with_model_states(terms, job, case)
 
 
 def step_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerms:
@@ -92,7 +94,8 @@ def step_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerm
         return _sample_step(job, case, c)
     is_tpu = bool(np.any(case.chip.is_tpu))
     model = fitted_models(job, is_tpu)[0]
-    return (tpu_step if is_tpu else step).step_seconds(case, c.of(model.name, model.kind))
+    terms = (tpu_step if is_tpu else step).step_seconds(case, c.of(model.name, model.kind))
+    return terms if job.objective is SFT else objective_costs.with_model_passes(terms, job, case)
 
 
 def _sample_memory(job: TrainingJob, case: TrainingCase) -> MemoryTerms:

@@ -6,6 +6,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     capacity,
     machines,
     model_shape,
+    objectives,
     places,
     safety,
     stack,

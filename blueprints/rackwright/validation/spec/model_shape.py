@@ -44,7 +44,7 @@ def model_is_known(context: SpecContext) -> Iterator[Violation]:
 def samples_need_length(context: SpecContext) -> Iterator[Violation]:
     """`samples` of a language model require `tokens_per_sample`."""
     for at, workload, architecture in known(context):
-        text = isinstance(workload, TRAINING) and architecture.kind == "llm"
+        text = isinstance(workload, TRAINING) and architecture.kind == "llm" and not getattr(workload, "rollout", None)
         if text and workload.data.samples is not None and workload.data.tokens is None and workload.data.tokens_per_sample is None:
             message = "`samples` is set without `tokens_per_sample`"
             yield Violation(at / "data" / "samples", "add tokens_per_sample, the mean length", message, about_key=True)

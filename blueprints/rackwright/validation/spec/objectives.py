@@ -1,0 +1,52 @@
+"""S-145 to S-148: objectives of fine-tuning."""
+
+from collections.abc import Iterator
+
+from rackwright.diagnostics.rule import Violation
+from rackwright.spec.workload import Finetune
+from rackwright.validation.spec.model_shape import known
+from rackwright.validation.spec.registry import SpecContext, rule
+
+GENERATES = ("grpo", "ppo")
+
+
+@rule("S-145")
+def rollouts_suit_the_objective(context: SpecContext) -> Iterator[Violation]:
+    """`rollout` is required for objectives grpo and ppo, and not valid for others."""
+    for at, workload in context.each(Finetune):
+        generates = workload.objective in GENERATES
+        if generates and workload.rollout is None:
+            fix = "such as rollout: {generations: 8, input_tokens: {mean: 300}, output_tokens: {mean: 1500, p95: 4000}}"
+            message = f"Objective {workload.objective} is trained on answers that it generates; `rollout` is not set"
+            yield Violation(at / "objective", fix, message)
+        if workload.rollout and not generates:
+            message = f"Objective {workload.objective} generates no answers"
+            yield Violation(at / "rollout", "leave it out, or set objective to grpo or ppo", message, about_key=True)
+
+
+@rule("S-146")
+def samples_of_rollouts_are_prompts(context: SpecContext) -> Iterator[Violation]:
+    """The data of grpo and ppo is a number of prompts; their lengths are those of `rollout`."""
+    for at, workload in context.each(Finetune):
+        if workload.objective in GENERATES:
+            for key in ("tokens", "tokens_per_sample"):
+                if getattr(workload.data, key) is not None:
+                    fix = "set data.samples, the number of prompts" if key == "tokens" else "leave it out"
+                    yield Violation(at / "data" / key, fix, f"`{key}` has no effect with `rollout`", about_key=True)
+
+
+@rule("S-147")
+def objectives_need_a_language_model(context: SpecContext) -> Iterator[Violation]:
+    """Objectives other than sft require a language model."""
+    for at, workload, architecture in known(context):
+        if isinstance(workload, Finetune) and workload.objective != "sft" and architecture.kind != "llm":
+            yield Violation(at / "objective", "set sft", f"Objective {workload.objective} requires a language model")
+
+
+@rule("S-148")
+def adapter_variant_suits_type(context: SpecContext) -> Iterator[Violation]:
+    """Adapter variants are variants of lora and qlora."""
+    for at, workload in context.each(Finetune):
+        if workload.adapter.variant != "plain" and workload.adapter.type not in ("lora", "qlora"):
+            message = f"Variant {workload.adapter.variant} is not valid for adapter type {workload.adapter.type}"
+            yield Violation(at / "adapter" / "variant", "leave it out, or set type to lora or qlora", message)
