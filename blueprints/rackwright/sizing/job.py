@@ -37,7 +37,8 @@ def linear_bytes(numbers: str) -> float:
 class TrainingJob:
     """method: full, lora, qlora or p-tuning; sampled: whole samples are counted, not tokens (diffusion, vision); sequence: tokens of one
     sequence; mean_length: of the real samples where they are padded, not packed; imbalance: tokens of the fullest expert over the mean;
-    flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter.
+    flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter; any_sixteen: bf16 where the
+    accelerator has it, else fp16.
     """
 
     network: ModelDimensions
@@ -52,6 +53,7 @@ class TrainingJob:
     mean_length: float = 0.0
     imbalance: float = 1.0
     adaptable: bool = True
+    any_sixteen: bool = False
 
     @property
     def precision(self) -> str:
