@@ -24,8 +24,8 @@ infra:
 CASES = {
     "fp8 on an A100": (
         {"precision": "fp8"},
-        "2 x p4d.24xlarge us-east-1 on-demand is rejected. Number format: NVIDIA A100 40GB SXM4 does not compute in fp8; its nearest format "
-        "is bf16",
+        "2 x p4d.24xlarge us-east-1 on-demand is rejected. Number format: NVIDIA A100 40GB SXM4 does not compute in fp8; "
+        "its nearest format is bf16",
         "precision: bf16, or a newer accelerator",
     ),
     "memory": (

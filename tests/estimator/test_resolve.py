@@ -149,6 +149,8 @@ def test_assumptions_list_missing_fields():
     assert any("'foo'" in said for said in estimate(training_data(engine={"name": "foo"})).assumptions)
     on_v100 = estimate(training_data(hardware={"accelerator": "V100", "count": 8}))
     assert any("fp16" in said for said in on_v100.assumptions)
+    assert "--fp16" in on_v100.launch["megatron"]
+    assert "--bf16" not in on_v100.launch["megatron"]
     assert not any("fp16" in said or "engine" in said for said in estimate(training_data()).assumptions)
 
 

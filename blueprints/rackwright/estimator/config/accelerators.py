@@ -29,7 +29,7 @@ NEAREST = {
 }  # fmt: skip
 """Format -> formats of the next larger width, nearest first."""
 INFERENCE_ONLY = ("int8",)
-"""Formats that no trainer multiplies in: the pretraining recipes of Megatron and Transformer Engine are 16 bit, fp8, mxfp8 and nvfp4."""
+"""Formats that no GPU trainer multiplies in: recipes of Megatron and Transformer Engine are 16 bit, fp8, mxfp8 and nvfp4."""
 NO_NAME = re.compile(r"\d+w|\d+x|w|nvidia|amd|instinct|intel|google|cloud|aws|tesla|geforce")
 """Parts of a name that do not identify the accelerator."""
 UNNAMED = "GPU, not named"

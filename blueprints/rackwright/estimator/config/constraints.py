@@ -95,8 +95,8 @@ def _format_problems(config: TrainingConfig, a: AcceleratorRates) -> Iterator[Pr
         yield _format_problem(a, "bf16", "numbers", True)
     for field in ("numbers", "weight_numbers", "gradient_numbers"):
         numbers = getattr(config, field)
-        if numbers in INFERENCE_ONLY:
-            reason = f"no trainer multiplies in {numbers}"
+        if numbers in INFERENCE_ONLY and not a.is_tpu:  # MaxText trains in int8 (AQT)
+            reason = f"no GPU trainer multiplies in {numbers}"
             yield Problem("E-numbers", reason, At() / field, nearest_format(numbers, dict(a.flops), trains=True))
         elif (field != "numbers" and numbers and a.peak(numbers) is None) or (numbers == "mxfp8" and _has_fp8_alone(a)):
             yield _format_problem(a, numbers, field, True)
