@@ -128,7 +128,7 @@ def test_a_generation_without_links_is_refused(tmp_path):
     rows = catalog_with(tmp_path / "data", [file for file in KEYS if file != "accelerator_generations.csv"])
     plan = size(read(SPEC, catalog=rows), rows, today=TODAY)
     assert plan.fits == ()
-    reasons = {(why.reason, why.subject) for miss in plan.rejected if miss.candidate.machine == "p9.48xlarge" for why in miss.rejections}
+    reasons = {(why.reason, why.detail) for miss in plan.rejected if miss.candidate.machine == "p9.48xlarge" for why in miss.rejections}
     assert (Reason.UNPUBLISHED, "links of generation r9") in reasons
 
 

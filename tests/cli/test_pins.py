@@ -24,7 +24,8 @@ infra:
 CASES = {
     "fp8 on an A100": (
         {"precision": "fp8"},
-        "2 x p4d.24xlarge us-east-1 on-demand is rejected. Number format: NVIDIA A100 40GB SXM4 does not compute in fp8",
+        "2 x p4d.24xlarge us-east-1 on-demand is rejected. Number format: NVIDIA A100 40GB SXM4 does not compute in fp8; "
+        "its nearest format is bf16",
         "precision: bf16, or a newer accelerator",
     ),
     "memory": (
@@ -33,10 +34,10 @@ CASES = {
         "accelerator (pessimistic estimate, for every parallel layout); off by 150.4 GiB per accelerator, 5.1 times the limit",
         "adapter: {type: lora} or qlora, or more machines",
     ),
-    "no published numbers": (
-        {"pin": "{instance: g5g.xlarge}"},
-        "1 x g5g.xlarge us-east-1 on-demand is rejected. Published data: FLOP/s, memory bandwidth not published",
-        "pin another machine, or remove the pin to see which machines fit",
+    "bf16 on a T4": (
+        {"pin": "{instance: g4dn.xlarge}"},
+        "1 x g4dn.xlarge us-east-1 on-demand is rejected. Number format: NVIDIA T4 does not compute in bf16; its nearest format is fp16",
+        "precision: fp16, or a newer accelerator",
     ),
     "nodes": (
         {"pin": "{instance: g5.xlarge, nodes: 2}"},

@@ -37,6 +37,11 @@ VIOLATED = {
     "a batch that cannot be shared": (training_data(global_batch=12), "global_batch"),
     "fp4 on an A100": (training_data(hardware={"accelerator": "A100-80GB", "count": 8}, numbers="fp4"), "numbers"),
     "fp8 on an A100": (training_data(hardware={"accelerator": "A100-80GB", "count": 8}, numbers="fp8"), "numbers"),
+    "fp4 weights in training on an H100": (training_data(weight_numbers="fp4"), "weight_numbers"),
+    "fp8 gradients on a T4": (training_data(hardware={"accelerator": "T4", "count": 8}, gradient_numbers="fp8"), "gradient_numbers"),
+    "mxfp8 on an H100": (training_data(numbers="mxfp8"), "numbers"),
+    "bf16 on a T4": (training_data(hardware={"accelerator": "T4", "count": 8}, numbers="bf16"), "numbers"),
+    "training in int8": (training_data(numbers="int8"), "numbers"),
     "fp4 weights on an A100": (serving_data(hardware=A100, weight_numbers="fp4"), "weight_numbers"),
     "longer than the model allows": (training_data(sequence=262144), "sequence"),
     "requests longer than the model": (serving_data(input_tokens=131072), "input_tokens"),
@@ -144,6 +149,8 @@ def test_assumptions_list_missing_fields():
     assert any("'foo'" in said for said in estimate(training_data(engine={"name": "foo"})).assumptions)
     on_v100 = estimate(training_data(hardware={"accelerator": "V100", "count": 8}))
     assert any("fp16" in said for said in on_v100.assumptions)
+    assert "--fp16" in on_v100.launch["megatron"]
+    assert "--bf16" not in on_v100.launch["megatron"]
     assert not any("fp16" in said or "engine" in said for said in estimate(training_data()).assumptions)
 
 

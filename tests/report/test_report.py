@@ -95,7 +95,7 @@ def test_html_is_valid_and_loads_no_external_resources(stack):
     assert sorted(page.ids) == sorted(set(page.ids))
     assert not page.tags & {"script", "link", "iframe", "object", "embed", "img"}
     assert not re.findall(r"url\((?!#)|@import", html)
-    assert len(html) < 400_000
+    assert len(html) < 600_000  # a point per machine and count that fits
 
 
 @pytest.mark.parametrize("stack", STACKS)

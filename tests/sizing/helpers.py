@@ -64,7 +64,7 @@ def plan(
             more,
         )
     )
-    return size(read(text), catalog, today=TODAY)
+    return size(read(text, catalog=catalog), catalog, today=TODAY)
 
 
 def block(hours: float) -> str:

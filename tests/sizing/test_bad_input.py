@@ -6,7 +6,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.rejection import Limit
 from rackwright.spec import read
 from rackwright.wording.plan_text import with_text
-from rackwright.wording.rejections import explanation, remedy
+from rackwright.wording.rejections import explanation
 
 from tests.sizing.helpers import AWS, finetune, plan, serve
 
@@ -30,7 +30,8 @@ def made_up(fields: str) -> str:
         (finetune().replace("global_batch_size: 64", "global_batch_size: 0"), "global_batch_size", "0"),
         (finetune(more="parallelism: {micro_batch: 0}"), "parallelism.micro_batch", "0"),
         (finetune(more="parallelism: {micro_batch: 48}"), "parallelism.micro_batch", "64"),
-        (finetune(adapter="none", more="precision: fp4"), "precision", "bf16"),
+        (finetune(adapter="none", more="precision: int8"), "precision", "bf16"),
+        (finetune(adapter="lora", more="precision: fp4"), "precision", "bf16"),
         (serve(more="max_context: 200000"), "max_context", "131,072"),
         (serve(rate=float("nan")), "requests_per_second", "nan"),
         (made_up(MADE_UP.replace("32000", "1.0e+30")), "model.architecture.vocab", "whole number"),
@@ -56,7 +57,7 @@ def test_four_bits_on_an_a100_are_refused_with_their_reason():
     assert not p.fits
     said = [r for x in p.rejected if x.candidate.machine == "p4d.24xlarge" for r in x.rejections if r.limit is Limit.PRECISION]
     assert said
-    assert all(explanation(r) == "NVIDIA A100 40GB SXM4 does not compute in fp4" and "bf16" in remedy(r) for r in said)
+    assert all(explanation(r) == "NVIDIA A100 40GB SXM4 does not compute in fp4; its nearest format is int8" for r in said)
 
 
 def test_pinned_parallelism_without_a_valid_count_is_rejected_with_its_reason():

@@ -63,9 +63,9 @@ def test_neuron_remedies_name_only_supported_adapters():
     assert "qlora" not in remedy(small)
 
 
-def test_inferentia1_is_refused_for_what_is_not_published():
-    said = rejection(plan(serve(), pinned("inf1.6xlarge")), "1 x inf1.6xlarge us-east-1 on-demand", Limit.DATA)
-    assert explanation(said) == "FLOP/s, memory bandwidth not published"
+def test_inferentia1_is_refused_for_its_engine():
+    said = rejection(plan(serve(), pinned("inf1.6xlarge")), "1 x inf1.6xlarge us-east-1 on-demand", Limit.BLUEPRINT)
+    assert explanation(said) == "no documented engine serves this model on AWS Inferentia1"
 
 
 def test_fp8_of_a_checkpoint_is_not_supported():

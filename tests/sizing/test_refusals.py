@@ -27,7 +27,11 @@ def test_a_host_too_small_to_load_is_refused():
 
 
 def test_unpublished_speed_is_never_guessed():
-    assert "FLOP/s" in rejection(lora(), "1 x g5g.xlarge us-east-1 on-demand", Limit.DATA).subject
+    catalog = Catalog.default()
+    accelerators = tuple(replace(a, fp16_flops=None) if a.name == "NVIDIA T4g" else a for a in catalog.accelerators)
+    p = plan(finetune(), AWS, catalog=replace(catalog, accelerators=accelerators))
+    missed = rejection(p, "1 x g5g.xlarge us-east-1 on-demand", Limit.DATA)
+    assert (missed.subject, missed.detail) == ("NVIDIA T4g", "FLOP/s")
 
 
 def test_an_a10g_is_sized():
@@ -39,7 +43,9 @@ def test_number_formats_need_the_accelerator():
     p = plan(finetune(adapter="none", more="precision: fp8"), AWS)
     assert all(f.candidate.accelerator.split()[1] not in ("A100", "V100", "T4") for f in p.fits)
     assert rejection(p, "1 x p4d.24xlarge us-east-1 on-demand", Limit.PRECISION)
-    assert rejection(lora(), "1 x g4dn.xlarge us-east-1 on-demand", Limit.PRECISION).remedies == ("precision: fp16",)
+    explicit = plan(finetune(more="precision: bf16"), AWS)
+    missed = rejection(explicit, "1 x g4dn.xlarge us-east-1 on-demand", Limit.PRECISION)
+    assert remedy(missed) == "precision: fp16, or a newer accelerator"
 
 
 @pytest.mark.parametrize("machine", ["dl1.24xlarge", "dl2q.24xlarge", "g4ad.16xlarge"])

@@ -53,6 +53,7 @@ def _training(config: TrainingConfig, c: Calibration, catalog: Catalog) -> Estim
     rate = step_s.inverse(float(case.step_tokens) * real / config.sequence)
     limit = float(usable_bytes(case))
     room = limit / max(found.memory_residuals.p90, 1.0)
+    run = resolve.computed_config(config, catalog)
     return Estimate(
         id=config.id,
         kind=config.kind,
@@ -69,7 +70,7 @@ def _training(config: TrainingConfig, c: Calibration, catalog: Catalog) -> Estim
         mfu=float(found.model_flops / (step_s.p50 * config.hardware.count * case.chip.base_peak_flops)),
         largest_micro_batch=found.max_micro_batch(room),
         largest_context=found.max_context_tokens(room),
-        launch=launch_flags.training_flags(config, architecture_of(config.model), int(case.links.per_node), bool(case.chip.is_tpu)),
+        launch=launch_flags.training_flags(run, architecture_of(config.model), int(case.links.per_node), bool(case.chip.is_tpu)),
         nearest=nearest_runs(config, case, catalog),
         assumptions=resolve.assumptions_of(config, case, catalog),
         evidence=_evidence(step_s),
@@ -103,7 +104,7 @@ def _serving(config: ServingConfig, c: Calibration, catalog: Catalog) -> Estimat
         concurrency=found.running * float(found.case.replicas),
         kv_tokens=found.kv_residuals.interval(found.kv_tokens),
         largest_context=int(found.max_context),
-        launch=launch_flags.serving_flags(config),
+        launch=launch_flags.serving_flags(resolve.computed_config(config, catalog)),
         nearest=nearest_runs(config, case, catalog),
         assumptions=resolve.assumptions_of(config, case, catalog),
         evidence=_evidence(found.tpot_residuals.interval(1.0)),

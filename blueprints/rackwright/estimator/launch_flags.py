@@ -131,6 +131,8 @@ def _vllm(config: ServingConfig, w: ServingLayout) -> Iterator[str]:
         yield f"--data-parallel-size {w.attention_data}"
     if w.expert > 1:
         yield "--enable-expert-parallel"
+    if config.weight_numbers == "fp16":
+        yield "--dtype half"
     if config.weight_numbers in VLLM_NUMBERS:
         yield f"--quantization {VLLM_NUMBERS[config.weight_numbers]}"
     if config.kv_numbers == "fp8":

@@ -60,7 +60,8 @@ PAIRED = ("dpo", "reward")
 class TrainingJob:
     """method: full, lora, qlora or p-tuning; sampled: whole samples are counted, not tokens (diffusion, vision); sequence: tokens of one
     sequence; mean_length: of the real samples where they are padded, not packed; imbalance: tokens of the fullest expert over the mean;
-    flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter; batch: sequences.
+    flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter; batch: sequences; any_sixteen:
+    bf16 where the accelerator has it, else fp16.
     """
 
     network: ModelDimensions
@@ -76,6 +77,7 @@ class TrainingJob:
     imbalance: float = 1.0
     adaptable: bool = True
     objective: Objective = SFT
+    any_sixteen: bool = False
 
     @property
     def precision(self) -> str:

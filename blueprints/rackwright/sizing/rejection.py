@@ -56,7 +56,6 @@ class Reason(StrEnum):
     CPU_MODEL_SIZE = "cpu-model-size"
     CUSTOM_ON_CPU = "custom-on-cpu"
     DEADLINE = "deadline"
-    DEVICE_SHARE = "device-share"
     ESTIMATOR = "estimator"
     FALLBACK_MACHINE = "fallback-machine"
     FALLBACK_ZONE = "fallback-zone"

@@ -104,7 +104,7 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
         pins=PinnedLayout(**w.parallelism.model_dump()), sampled=sampled,
         mean_length=0.0 if _is_packed(w, objective) else _sample_tokens(w) or 0.0, imbalance=REAL_ROUTING_IMBALANCE if n.is_moe else 1.0,
-        adaptable=adapter is not None, objective=objective,
+        adaptable=adapter is not None, objective=objective, any_sixteen=w.precision == "auto" or _is_quantized_base(w, method),
     )  # fmt: skip
     facts = WorkloadFacts(
         name=w.name,
@@ -143,9 +143,13 @@ def _trainable(architecture: Architecture, adapter: Adapter, n: ModelDimensions,
     return float(lora_parameters(layers, adapter.rank, adapter.targets)) or a.adapter_share * n.total
 
 
+def _is_quantized_base(w: Pretrain | Finetune, method: str) -> bool:
+    """Whether `precision` is the storage format of a frozen base; its arithmetic is 16 bit."""
+    return method == "qlora" and w.precision in ("nf4", "fp4", "int8")
+
+
 def _recipe(w: Pretrain | Finetune, method: str, architecture: Architecture, n: ModelDimensions, a: Assumptions) -> Recipe:
-    is_quantized = method == "qlora" and w.precision in ("nf4", "fp4", "int8")  # the format of the frozen base; arithmetic is bf16
-    numbers = "bf16" if w.precision == "auto" or is_quantized else w.precision
+    numbers = "bf16" if w.precision == "auto" or _is_quantized_base(w, method) else w.precision
     if method == "full" or not isinstance(w, Finetune):
         return full(n.trunk, numbers, w.optimizer)
     frozen = NF4_BYTES_PER_WEIGHT[True] if method == "qlora" else BYTES_PER_WEIGHT[numbers] if numbers == "fp32" else 2.0

@@ -28,6 +28,14 @@ TEXTS = {
     NoteKind.CPU_UNCALIBRATED: (
         "CPU only: the estimate is a roofline of memory and matrix units without measured runs; allow a factor 2 either way"
     ),
+    NoteKind.DEVICE_SHARE: (
+        "{machine} has {share} of one {accelerator}: the same share of its FLOP/s and memory bandwidth is assumed, no run is published"
+    ),
+    NoteKind.FP16_SERVING: "{accelerator} has no bf16 arithmetic: weights and products are in fp16",
+    NoteKind.FP16_TRAINING: (
+        "{accelerator} has no bf16 arithmetic: training is in fp16 with dynamic loss scaling. Memory is that of bf16, "
+        "with fp32 master weights, and one step in about 2,000 is skipped"
+    ),
     NoteKind.IDLE_ACCELERATORS: "{idle} of {bought} accelerators are paid for but idle",
     NoteKind.MODE_STOPS_MACHINES: "{mode} stops its machines after {window_h:,.0f} h; replicas then queue again",
     NoteKind.NEURON_UNCALIBRATED: (

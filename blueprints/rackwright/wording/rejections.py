@@ -30,12 +30,11 @@ EXPLANATIONS = {
     Reason.CPU_METHOD: "no documented trainer runs {detail} on CPUs",
     Reason.CPU_MODEL_SIZE: "larger models generate text slower than people read",
     Reason.CUSTOM_ON_CPU: "numbers measured on accelerators do not apply to CPUs",
-    Reason.DEVICE_SHARE: "the compute rate of a fractional device is not published",
     Reason.ESTIMATOR: "{detail}",
     Reason.FALLBACK_MACHINE: "capacity.fallback names machine {subject}",
     Reason.FALLBACK_ZONE: "capacity.fallback names zone {subject}",
     Reason.FEWER_THAN_MEASURED: "the memory of one accelerator is known from measured runs on this number and more",
-    Reason.FORMAT: "{subject} does not compute in {detail}",
+    Reason.FORMAT: "{subject} does not compute in {detail}; its nearest format is {nearest}",
     Reason.IDLE_LATENCY: "one replica without other traffic",
     Reason.MODE_TOO_SHORT: "p80 of the estimate; longest run of {subject}",
     Reason.NEURON_ENGINE: "no documented engine serves this model on {subject}",
@@ -66,7 +65,7 @@ EXPLANATIONS = {
     Reason.TPU_ADAPTER: "no published run uses {detail} on TPU",
     Reason.TPU_SERVING: "serving on TPU is not supported in this release",
     Reason.TRAINING_MEMORY: "pessimistic estimate, for every parallel layout",
-    Reason.UNPUBLISHED: "{subject} not published",
+    Reason.UNPUBLISHED: "{detail} of {subject} not published",
     Reason.VCPU_QUOTA: "quota {subject}",
     Reason.ZONE: "not offered in zone {subject}",
 }
@@ -150,7 +149,7 @@ def _filled(template: str, r: Rejection) -> str:
     need, have = r.need or 0.0, r.have or 0.0
     return template.format(
         need=need, missing=need - have, ceiling=math.ceil(need), unit=r.unit, subject=r.subject, detail=r.detail, amount=r.amount or 0.0,
-        listed=", ".join(r.remedies),
+        listed=", ".join(r.remedies), nearest=r.remedies[0].rpartition(": ")[2] if r.remedies else "",
     )  # fmt: skip
 
 

@@ -108,6 +108,7 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
         "port": SERVER_PORT,
         "tensor-parallel-size": parallelism.tensor,
         "pipeline-parallel-size": parallelism.pipeline if parallelism.pipeline > 1 else None,
+        "dtype": "half" if context.candidate.precision == "fp16" or not _computes_bf16(context) else None,
         "max-model-len": workload.max_context or context.sizing.facts.sequence_length or None,
         "max-num-seqs": context.fit.speed.concurrency,
         "gpu-memory-utilization": f"{context.fit.memory.max_fill:g}",
@@ -115,6 +116,13 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
         "kv-cache-dtype": "fp8" if workload.kv_dtype == "fp8" else None,
     }
     return tuple(f"--{name}={value}" for name, value in chosen.items() if value is not None)
+
+
+def _computes_bf16(context: CompileContext) -> bool:
+    """Whether the accelerator has bf16 arithmetic. Without it vLLM rejects models in bf16 unless another dtype is set
+    (https://github.com/vllm-project/vllm/issues/1157)."""
+    row = context.catalog.accelerator_by_name.get((context.machine.accelerator or "").lower())
+    return row is None or row.supports("bf16")
 
 
 def _longest_request_s(context: CompileContext) -> int:

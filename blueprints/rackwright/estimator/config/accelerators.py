@@ -4,7 +4,9 @@ A name may include memory size and power cap: "H100-96GB-500W", "A100-80GB-330W"
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 
 from rackwright.catalog.read import Catalog
@@ -21,6 +23,13 @@ WIDE_PEAK_TPU = {"fp32": 1 / 6, "tf32": 1 / 3}
 """The same on TPUs: one product takes 6 or 3 passes in bf16 (JAX precision HIGHEST and HIGH)."""
 TYPICAL_SUSTAINED_SHARE = 0.8
 """Measured over nameplate matrix peak of H100, H200 and B200, used for accelerators without a measurement."""
+NEAREST = {
+    "fp4": ("fp8", "int8", "bf16", "fp16"), "mxfp8": ("fp8", "int8", "bf16", "fp16"), "fp8": ("int8", "bf16", "fp16"),
+    "int8": ("fp8", "bf16", "fp16"), "bf16": ("fp16",), "fp16": ("bf16",),
+}  # fmt: skip
+"""Format -> formats of the next larger width, nearest first."""
+INFERENCE_ONLY = ("int8",)
+"""Formats that no GPU trainer multiplies in: recipes of Megatron and Transformer Engine are 16 bit, fp8, mxfp8 and nvfp4."""
 NO_NAME = re.compile(r"\d+w|\d+x|w|nvidia|amd|instinct|intel|google|cloud|aws|tesla|geforce")
 """Parts of a name that do not identify the accelerator."""
 UNNAMED = "GPU, not named"
@@ -64,6 +73,8 @@ class AcceleratorRates:
     sustained_share: float = TYPICAL_SUSTAINED_SHARE
     """Measured bf16 matrix peak over nameplate of this accelerator, else of its architecture, else of its generation."""
     power_watts: float | None = None
+    share: float = 1.0
+    """Part of a whole accelerator that a vGPU is."""
 
     @property
     def is_tpu(self) -> bool:
@@ -84,6 +95,33 @@ class AcceleratorRates:
         wide = (WIDE_PEAK_TPU if self.is_tpu else WIDE_PEAK).get(numbers)
         return peaks.get(PEAK_OF.get(numbers, numbers)) or (self.base_peak * wide if wide else None)
 
+    def part(self, share: float) -> "AcceleratorRates":
+        """Return a vGPU with this share of the memory, bandwidth, FLOP/s, host link and power of the accelerator.
+
+        The fixed-share scheduler gives each of N vGPUs 1/N of the time (docs.nvidia.com/vgpu, vGPU schedulers), and so 1/N of FLOP/s and
+        bandwidth. That AWS and GCP use it is an assumption of rackwright, 2026-11; no run on a share is published.
+        """
+        if share == 1:
+            return self
+        return replace(
+            self, name=f"{Fraction(share).limit_denominator(64)} of {self.name}", share=share, memory_bytes=self.memory_bytes * share,
+            bandwidth_bytes_per_s=self.bandwidth_bytes_per_s * share, flops=tuple((name, peak * share) for name, peak in self.flops),
+            host_bytes_per_s=self.host_bytes_per_s * share, tdp_watts=self.tdp_watts and self.tdp_watts * share,
+        )  # fmt: skip
+
+    @property
+    def evidence_group(self) -> str:
+        """Accelerators whose runs count as evidence: the generation; cards without a scale-up link apart, and shares of a card."""
+        if self.share < 1:
+            return f"{self.generation} shares"
+        return self.generation if self.is_tpu or self.scale_up_bytes_per_s else f"{self.generation} cards"
+
+
+def nearest_format(numbers: str, supported: Collection[str], trains: bool = False) -> str:
+    """Return the supported format that is nearest to an unsupported one; fp32 where none is. trains: formats of trainers only."""
+    usable = (name for name in NEAREST.get(numbers, ()) if name in supported and not (trains and name in INFERENCE_ONLY))
+    return next(usable, "fp32")
+
 
 def find(name: str, catalog: Catalog | None = None) -> AcceleratorRates:
     """Return the accelerator with a published name. catalog: default: the embedded one. Raises UnknownAccelerator."""
@@ -98,7 +136,7 @@ def chip(a: AcceleratorRates, numbers: str = "bf16", memory_bytes: float | None 
     cap = power_watts or a.power_watts
     return Chip(
         generation=a.generation,
-        evidence_group=a.generation if a.is_tpu or a.scale_up_bytes_per_s else f"{a.generation} cards",
+        evidence_group=a.evidence_group,
         memory_bytes=memory_bytes or a.memory_bytes,
         bandwidth_bytes_per_s=a.bandwidth_bytes_per_s,
         base_peak_flops=a.base_peak,

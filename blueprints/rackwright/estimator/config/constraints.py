@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.diagnostics.problem import At, Problem
-from rackwright.estimator.config.accelerators import UNNAMED, AcceleratorRates, links
+from rackwright.estimator.config.accelerators import INFERENCE_ONLY, UNNAMED, AcceleratorRates, links, nearest_format
 from rackwright.estimator.config.configuration import HardwareConfig, SampleConfig, ServingConfig, ServingLayout, TrainingConfig
 from rackwright.estimator.config.conflicts import conflict_problems
 from rackwright.estimator.model.dimensions import ModelDimensions
@@ -26,9 +26,9 @@ def training_problems(config: TrainingConfig, n: ModelDimensions, a: Accelerator
     """Yield every constraint that a training configuration violates."""
     w, at = config.layout, At() / "layout"
     yield from _model_problems(n)
-    yield from _hardware_problems(config.hardware, a, config.numbers, "numbers")
+    yield from _hardware_problems(config.hardware, a, config.numbers, "numbers", trains=True)
     yield from _length_problems(config.sequence, n, "sequence")
-    yield from _format_problems(config)
+    yield from _format_problems(config, a)
     yield from _adapter_problems(config, n)
     yield from _width_problems(w.tensor, w.pipeline, n, at)
     if w.virtual > 1 and w.pipeline == 1:
@@ -89,15 +89,36 @@ def _split_problems(config: TrainingConfig) -> Iterator[Problem]:
         yield Problem("E-batch", reason, At() / "micro_batches", f"{config.global_batch // each}, or leave it out")
 
 
-def _format_problems(config: TrainingConfig) -> Iterator[Problem]:
+def _format_problems(config: TrainingConfig, a: AcceleratorRates) -> Iterator[Problem]:
+    """Yield formats that no trainer or not this accelerator computes in; `numbers` without a peak is a problem of the hardware."""
+    if "numbers" in config.model_fields_set and config.numbers == "bf16" and "bf16" not in dict(a.flops):
+        yield _format_problem(a, "bf16", "numbers", True)
     for field in ("numbers", "weight_numbers", "gradient_numbers"):
-        if (numbers := getattr(config, field)) in FROZEN_ONLY_FORMATS:
+        numbers = getattr(config, field)
+        if numbers in INFERENCE_ONLY and not a.is_tpu:  # MaxText trains in int8 (AQT)
+            reason = f"no GPU trainer multiplies in {numbers}"
+            yield Problem("E-numbers", reason, At() / field, nearest_format(numbers, dict(a.flops), trains=True))
+        elif (field != "numbers" and numbers and a.peak(numbers) is None) or (numbers == "mxfp8" and _has_fp8_alone(a)):
+            yield _format_problem(a, numbers, field, True)
+        elif numbers in FROZEN_ONLY_FORMATS:
             fix = f"bf16; for the frozen base of an adapter use base_numbers: {numbers}"
             reason = f"{numbers} is a storage format of frozen weights; training in it is not possible"
             yield Problem("E-numbers", reason, At() / field, fix)
     if config.base_numbers and config.adapter is None:
         reason = f"base_numbers is {config.base_numbers}, but no adapter is set, so there is no frozen base"
         yield Problem("E-adapter", reason, At() / "base_numbers", 'adapter: {"type": "qlora"}')
+
+
+def _has_fp8_alone(a: AcceleratorRates) -> bool:
+    """Return whether the accelerator has fp8, but no scales per block: those came with fp4 (NVIDIA Blackwell, AMD CDNA 4, Trainium3)."""
+    return a.peak("fp8") is not None and a.peak("fp4") is None
+
+
+def _format_problem(a: AcceleratorRates, numbers: str, field: str, trains: bool) -> Problem:
+    """Return the problem of a format without arithmetic. The nearest format comes first."""
+    formats = ", ".join(name for name, _ in a.flops if not (trains and name in INFERENCE_ONLY))
+    fix = f"{nearest_format(numbers, dict(a.flops), trains)}, the nearest of {formats}"
+    return Problem("E-numbers", f"{a.name} has no {numbers} arithmetic", At() / field, fix)
 
 
 def _adapter_problems(config: TrainingConfig, n: ModelDimensions) -> Iterator[Problem]:
@@ -191,7 +212,7 @@ def sample_problems(config: SampleConfig, n: ModelDimensions, a: AcceleratorRate
         yield Problem("E-model", "the model has no known FLOPs per sample", At() / "model", fix)
     if n.total > MAX_PARAMETERS:
         yield _too_many_parameters(n)
-    yield from _hardware_problems(config.hardware, a, config.numbers, "numbers")
+    yield from _hardware_problems(config.hardware, a, config.numbers, "numbers", config.train)
     if config.adapter and not config.train:
         yield Problem("E-adapter", "an adapter is set, but train is false", At() / "adapter", "train: true, or leave out adapter")
 
@@ -208,14 +229,13 @@ def _too_many_parameters(n: ModelDimensions) -> Problem:
     return Problem("E-model", reason, At() / "model", "correct layers, hidden or experts")
 
 
-def _hardware_problems(h: HardwareConfig, a: AcceleratorRates, numbers: str, field: str) -> Iterator[Problem]:
+def _hardware_problems(h: HardwareConfig, a: AcceleratorRates, numbers: str, field: str, trains: bool = False) -> Iterator[Problem]:
     at = At() / "hardware"
     if a.name == UNNAMED:
         reason = f"{h.accelerator!r} does not identify an accelerator"
         yield Problem("E-accelerator", reason, at / "accelerator", "a name listed by `rackwright catalog accelerators`")
     if numbers not in ("fp32", "tf32") and a.peak(numbers) is None:
-        formats = ", ".join(dict.fromkeys((*dict(a.flops), "bf16")))
-        yield Problem("E-numbers", f"{a.name} has no {numbers} arithmetic", At() / field, f"one of {formats}")
+        yield _format_problem(a, numbers, field, trains)
     if h.memory_gib and h.memory_gib > MAX_MEMORY_GIB:
         reason = f"memory_gib {h.memory_gib:g} exceeds {MAX_MEMORY_GIB} GiB per accelerator"
         yield Problem("E-memory", reason, at / "memory_gib", f"at most {MAX_MEMORY_GIB}")

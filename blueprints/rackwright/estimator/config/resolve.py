@@ -1,7 +1,7 @@
 """Conversion of a pinned configuration to the case that the formulas take, with catalog data and engine defaults."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ BYTES_PER_WEIGHT = {
 """Bytes per weight of a matrix with its scales (mxfp8: one byte per 32; nvfp4: one per 16; int4: groups of 128). nf4: see below."""
 NF4_BYTES_PER_WEIGHT = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
 """Double quantization -> bytes per nf4 weight: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, sec. 3)."""
+C = TypeVar("C", bound=TrainingConfig | ServingConfig)
 ZERO_STAGES = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}
 MOMENT_BYTES = {"adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 4.0}
 """Bytes of moments per trained parameter; adamw: those of the engine. 8-bit Adam keeps 1.6 % of scales (bitsandbytes), Muon one fp32 moment
@@ -258,7 +259,15 @@ def assumptions_of(
         assumed.append(f"routing not given: balanced, as in benchmarks; {fullest}")
     if engine_family(config.engine.name, "train" if is_training else "serve").family == "other":
         assumed.append(f"engine.name {config.engine.name[:60]!r} is unknown: common defaults are used")
-    a, field = accelerators.find(h.accelerator, catalog), "numbers" if is_training else "weight_numbers"
-    if getattr(config, field) == "bf16" and "bf16" not in dict(a.flops):
-        assumed.append(f"{field} bf16: estimated as fp16, because {a.name} has no bf16 arithmetic")
+    if computed_config(config, catalog) != config:
+        field = "numbers" if is_training else "weight_numbers"
+        assumed.append(f"{field} bf16: estimated as fp16, because {accelerators.find(h.accelerator, catalog).name} has no bf16 arithmetic")
     return tuple(assumed)
+
+
+def computed_config(config: C, catalog: Catalog | None = None) -> C:
+    """Return the configuration with fp16 for bf16 on an accelerator without bf16."""
+    field = "numbers" if isinstance(config, TrainingConfig) else "weight_numbers"
+    if getattr(config, field) != "bf16" or "bf16" in dict(found_accelerator(config.hardware, catalog).flops):
+        return config
+    return config.model_copy(update={field: "fp16"})

@@ -12,6 +12,7 @@ from rackwright.report.terminal.plan import facts, show_frontier, where_of
 from rackwright.report.terminal.tables import heading, print_labelled, table, title
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
+from rackwright.sizing.rejection import Reason
 from rackwright.wording.formatting import (
     TERMS,
     accelerators,
@@ -118,12 +119,19 @@ def _show_fit(out: Console, fit: Fit, rank: str = "") -> None:
     out.print(table(("speed", "value"), _speed_rows(fit.speed), right=("value",)))
 
 
+def _rejection_row(miss: Rejected) -> tuple[str, str, str]:
+    """Machines, failed constraints and remedy; all machines with an accelerator whose rates are not published share one row."""
+    gap = next((r for r in miss.rejections if r.reason is Reason.UNPUBLISHED), None)
+    if gap:
+        return f"all with {gap.subject}", rejection_text(gap), candidate_remedy(replace(miss, rejections=(gap,)))
+    return machines(miss.candidate), "\n".join(map(rejection_text, miss.rejections)), candidate_remedy(miss)
+
+
 def _show_rejected(out: Console, plan: SizingPlan, maximum: int) -> None:
     """A row per kind and number of machines, nearest first."""
     places: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for miss in plan.rejected:
-        key = machines(miss.candidate), "\n".join(map(rejection_text, miss.rejections)), candidate_remedy(miss)
-        places[key].append(where_of(miss))
+        places[_rejection_row(miss)].append(where_of(miss))
     more = f", {maximum} of {len(places):,} groups" if len(places) > maximum else ""
     heading(out, f"Rejected candidates, nearest first{more}")
     rows = (

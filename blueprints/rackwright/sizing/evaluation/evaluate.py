@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.clouds import profile
@@ -106,6 +107,7 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
         yield Note(NoteKind.NEURON_UNCALIBRATED)
     if offer.machine.kind == "cpu":
         yield Note(NoteKind.CPU_UNCALIBRATED)
+    yield from _accelerator_notes(offer, outcome, goals)
     yield from _idle(offer, nodes, outcome, run.duration)
     if run.wait:
         low, likely, high = (s / HOUR for s in (run.wait.p10, run.wait.p50, run.wait.p90))
@@ -118,6 +120,16 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
         yield Note(kind, {"machine": offer.machine.name, "mode": str(o.capacity), "region": o.region})
     elif o.price_words:
         yield Note(NoteKind.PRICE_DETAIL, {"machine": offer.machine.name, "detail": o.price_words})
+
+
+def _accelerator_notes(offer: Offer, outcome: Outcome, goals: GoalLimits) -> Iterator[Note]:
+    """Notes about the number format and the share of a device."""
+    m, accelerator = offer.machine, offer.accelerator
+    if accelerator and outcome.precision == "fp16" and not accelerator.supports("bf16"):
+        yield Note(NoteKind.FP16_TRAINING if goals.is_joined else NoteKind.FP16_SERVING, {"accelerator": accelerator.name})
+    if accelerator and m.accelerator_fraction < 1:
+        share = str(Fraction(m.accelerator_fraction).limit_denominator(64))
+        yield Note(NoteKind.DEVICE_SHARE, {"machine": m.name, "share": share, "accelerator": accelerator.name})
 
 
 def _idle(offer: Offer, nodes: int, outcome: Outcome, duration: Interval | None) -> Iterator[Note]:

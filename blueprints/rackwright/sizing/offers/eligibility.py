@@ -44,6 +44,8 @@ def ineligibilities(offer: Offer, spec: Spec, place: Place, catalog: Catalog) ->
         yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_NOT_PINNED, remedies=(machine.name,))
     if machine.kind == "neuron" and spec.is_training and offer.accelerator and offer.accelerator.serves_only:
         yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_SERVES_ONLY, subject=offer.accelerator.name)
+    if machine.kind == "neuron" and not spec.is_training and offer.accelerator and not offer.accelerator.neuron_cores:
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_ENGINE, subject=offer.accelerator.name)
 
 
 def _quota(offer: Offer, place: Place) -> Iterator[Rejection]:
@@ -83,13 +85,11 @@ def _blueprint(offer: Offer, spec: Spec, catalog: Catalog) -> Iterator[Rejection
     elif (kind == "tpu-pod") != tpu and kind != "auto":
         device = "TPU" if kind == "tpu-pod" else "GPU"
         yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_DEVICE, subject=kind, detail=device)
-    if machine.accelerator_fraction < 1:
-        yield Rejection(Limit.DATA, reason=Reason.DEVICE_SHARE)
     missing = missing_facts(machine, accelerator)
     if not missing and accelerator.generation not in catalog.generation_by_name:
-        missing = [f"links of generation {accelerator.generation or 'unknown'}"]
+        missing = (f"links of generation {accelerator.generation or 'unknown'}",)
     if missing:
-        yield Rejection(Limit.DATA, reason=Reason.UNPUBLISHED, subject=", ".join(missing))
+        yield Rejection(Limit.DATA, reason=Reason.UNPUBLISHED, subject=accelerator.name, detail=", ".join(missing))
 
 
 def pin_rejections(offer: Offer, place: Place) -> tuple[Rejection, ...]:

@@ -113,9 +113,10 @@ def target(machine: Machine, accelerator: Accelerator, nodes: int, catalog: Cata
 
     A single machine has no network, so that machines that differ only in their network share one search.
     """
-    found = accelerators.of(accelerator, catalog)
-    if found is None:
+    whole = accelerators.of(accelerator, catalog)
+    if whole is None:
         raise Bug(f"{accelerator.name} has gaps and was not refused")
+    found = whole.part(machine.accelerator_fraction)
     linked = found.scale_up_bytes_per_s if machine.scale_up_domain else None
     inside = linked or found.host_bytes_per_s
     network = None if nodes == 1 or machine.fabric is Fabric.ICI else machine.fabric_bytes_per_s or machine.sustained_network_bytes_per_s
@@ -129,4 +130,4 @@ def target(machine: Machine, accelerator: Accelerator, nodes: int, catalog: Cata
     )
     chip = replace(accelerators.chip(found), memory_bytes=float(machine.accelerator_memory_bytes or found.memory_bytes))
     flops = tuple(f for f in found.flops if machine.kind != "neuron" or f[0] in NEURON_FORMATS)
-    return Target(accelerator.name, accelerator.vendor, chip, wires, nodes, count, flops, slices)
+    return Target(found.name, accelerator.vendor, chip, wires, nodes, count, flops, slices)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from rackwright.estimator.calibration.coefficients import Calibration
+from rackwright.estimator.config.accelerators import nearest_format
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import SFT, CustomJob, ServingJob, TrainingJob
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
@@ -38,9 +39,23 @@ def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions, c: Calibrat
             if job.objective.rollouts:
                 outcomes = with_rollouts(job, job.objective.rollouts, some, outcomes, a, c)
         found.update(zip(which.tolist(), outcomes, strict=True))
-    kinds = {t.accelerator: t for t in machines.targets}
-    rejections = {name: (*_precision(job.precision, t), *_neuron_training(job, t)) for name, t in kinds.items()}
-    return _with_rejections([found[i] for i in range(len(machines.targets))], machines, rejections)
+    formats = [_training_format(job, t) for t in machines.targets]
+    for i, numbers in enumerate(formats):
+        if found[i].precision != numbers:
+            found[i] = replace(found[i], precision=numbers)
+    kinds = {t.accelerator: (t, f) for t, f in zip(machines.targets, formats, strict=True)}
+    rejections = {name: (*_precision(f, t, trains=True), *_neuron_training(job, t)) for name, (t, f) in kinds.items()}
+    return _with_rejections([found[i] for i in range(len(formats))], machines, rejections)
+
+
+def _training_format(job: TrainingJob, target: Target) -> str:
+    """Format of the products. `precision: auto` trains in fp16 with loss scaling on accelerators without bf16 (Volta, Turing).
+
+    Bytes and rate are those of bf16 there: both have fp32 master weights (Micikevicius et al. 2018, arXiv 1710.03740, section 3), and loss
+    scaling skips one step in about 2,000 (torch.amp.GradScaler, growth_interval).
+    """
+    formats = dict(target.flops)
+    return "fp16" if job.any_sixteen and job.precision == "bf16" and "bf16" not in formats and "fp16" in formats else job.precision
 
 
 def _neuron_training(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
@@ -69,9 +84,10 @@ def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibrati
 
         found = [forward_pass_outcome(job, t, numbers, a) for t, numbers in zip(machines.targets, formats, strict=True)]
     rejections = {}
+    weights_key = "precision" if job.precision == job.products else "quantization"
     for t, numbers in zip(machines.targets, formats, strict=True):
         products = () if job.products == "auto" else _precision(job.products, t)
-        rejections[t.accelerator] = tuple(dict.fromkeys((*_precision(numbers, t, weights=True), *products, *_neuron_serving(job, t))))
+        rejections[t.accelerator] = tuple(dict.fromkeys((*_precision(numbers, t, weights_key), *products, *_neuron_serving(job, t))))
     return _with_rejections(found, machines, rejections)
 
 
@@ -88,7 +104,7 @@ def _format(job: ServingJob, target: Target) -> str:
     """Weight format: the requested one, else the published one where the accelerator supports it, else 16 bit."""
     if job.precision != "auto":
         return job.precision
-    return sixteen_bits(target) if job.native == "bf16" or _precision(job.native, target, weights=True) else job.native
+    return sixteen_bits(target) if job.native == "bf16" or _precision(job.native, target, "quantization") else job.native
 
 
 def _with_rejections(found: list[Outcome], machines: TargetArrays, rejections: dict[str, tuple[Rejection, ...]]) -> list[Outcome]:
@@ -99,16 +115,17 @@ def _with_rejections(found: list[Outcome], machines: TargetArrays, rejections: d
     ]
 
 
-def _precision(precision: str, target: Target, weights: bool = False) -> tuple[Rejection, ...]:
-    """Rejection of an unsupported number format; nf4 is computed in 16 bit, every accelerator has fp32.
+def _precision(precision: str, target: Target, weights_key: str = "", trains: bool = False) -> tuple[Rejection, ...]:
+    """Rejection of an unsupported number format, with the nearest one; nf4 is computed in 16 bit, every accelerator has fp32.
 
-    fp4 weights are multiplied in 16 bit without fp4 support (vLLM's Marlin kernels, from NVIDIA Ampere on: those with bf16), int4 weights
-    on every GPU (https://docs.vllm.ai/en/v0.27.0/features/quantization/).
+    weights_key: key of the spec that sets the format of the weights, empty for products. trains: for training. fp4 weights are multiplied
+    in 16 bit without fp4 support (vLLM's Marlin kernels, from NVIDIA Ampere on: those with bf16), int4 weights on every GPU
+    (https://docs.vllm.ai/en/v0.27.0/features/quantization/).
     """
     peaks = dict(target.flops)
     if precision in ("nf4", "fp32") or precision in peaks:
         return ()
-    if weights and ((precision == "fp4" and "bf16" in peaks) or (precision == "int4" and not (target.tpu or target.neuron))):
+    if weights_key and ((precision == "fp4" and "bf16" in peaks) or (precision == "int4" and not (target.tpu or target.neuron))):
         return ()
-    remedies = ("precision: fp16",) if precision == "bf16" else ("precision: bf16", Remedy.NEWER_ACCELERATOR)
+    remedies = (f"{weights_key or 'precision'}: {nearest_format(precision, peaks, trains)}", Remedy.NEWER_ACCELERATOR)
     return (Rejection(Limit.PRECISION, reason=Reason.FORMAT, subject=target.accelerator, detail=precision, remedies=remedies),)

@@ -128,9 +128,6 @@ def pinned_machine_has_published_rates(context: SpecContext) -> Iterator[Violati
         if machine and accelerator and (missing := missing_facts(machine, accelerator)):
             message = f"{quote(machine.name)} has {accelerator.name}, whose {' and '.join(missing)} are not published"
             yield Violation(at / "pin" / "instance", "pin another machine; `rackwright catalog accelerators` lists their rates", message)
-        elif machine and machine.accelerator_fraction < 1:
-            message = f"{quote(machine.name)} has a fraction of a device, whose compute rate is not published"
-            yield Violation(at / "pin" / "instance", "pin a machine with whole devices", message)
 
 
 @rule("S-57")

@@ -64,11 +64,13 @@ def qlora_is_four_bits(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-15")
 def training_precision_is_supported(context: SpecContext) -> Iterator[Violation]:
-    """Training in int8, fp4 or nf4 is not supported; only the frozen weights of qlora are in nf4."""
+    """Training in int8, nf4, or fp4 with an adapter is not supported; only the frozen weights of qlora are in nf4."""
     for at, workload in context.each(*TRAINING):
-        frozen = isinstance(workload, Finetune) and workload.adapter.type == "qlora"
-        if workload.precision in ("nf4", "fp4", "int8") and not frozen:
-            message = f"Training in {workload.precision} is not supported"
+        adapter = workload.adapter.type if isinstance(workload, Finetune) else "none"
+        unsupported = ("nf4", "int8") if adapter == "none" else ("nf4", "int8", "fp4")
+        if workload.precision in unsupported and adapter != "qlora":
+            with_adapter = f" with adapter {adapter}" if workload.precision == "fp4" else ""
+            message = f"Training in {workload.precision}{with_adapter} is not supported"
             yield Violation(at / "precision", "one of auto, fp32, bf16, fp16, fp8; or adapter.type qlora", message)
 
 
