@@ -25,7 +25,7 @@ TYPICAL_SUSTAINED_SHARE = 0.8
 """Measured over nameplate matrix peak of H100, H200 and B200, used for accelerators without a measurement."""
 NEAREST = {
     "fp4": ("fp8", "int8", "bf16", "fp16"), "mxfp8": ("fp8", "int8", "bf16", "fp16"), "fp8": ("int8", "bf16", "fp16"),
-    "int8": ("fp8", "bf16", "fp16"), "bf16": ("fp16",), "fp16": ("bf16",),
+    "int4": ("fp4", "fp8", "int8", "bf16", "fp16"), "int8": ("fp8", "bf16", "fp16"), "bf16": ("fp16",), "fp16": ("bf16",),
 }  # fmt: skip
 """Format -> formats of the next larger width, nearest first."""
 INFERENCE_ONLY = ("int8",)
