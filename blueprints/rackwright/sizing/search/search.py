@@ -30,8 +30,8 @@ def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions, c: Calibrat
     for which, some in machines.kinds:
         tpu = some.targets[0].tpu
         if tpu and (job.recipe.is_adapter or job.objective is not SFT):
-            subject = job.method if job.recipe.is_adapter else job.objective.name
-            rejection = Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, subject=subject)
+            what = job.method if job.recipe.is_adapter else job.objective.name
+            rejection = Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, detail=what)
             outcomes = [Outcome(precision=job.precision, rejections=(rejection,))] * len(which)
         else:
             kind = job.on_tpu() if tpu else job
