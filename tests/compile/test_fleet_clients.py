@@ -131,3 +131,19 @@ def test_the_port_of_clients_changes_after_the_servers(name):
     (workload,) = [m.key for m in plan.manifests if m.body["kind"] in ("Deployment", "LeaderWorkerSet")]
     (entrance,) = [m for m in plan.manifests if m.key in ("serving.entrance", "serving.gateway")]
     assert workload in entrance.after
+
+
+@pytest.mark.parametrize(
+    ("speculation", "config"),
+    [
+        ({"acceptance": "70 %"}, {"method": "ngram", "prompt_lookup_max": 4, "num_speculative_tokens": 3}),
+        (
+            {"draft": 5, "acceptance": "70 %", "draft_model": "org/small", "draft_share": "15 %"},
+            {"model": "org/small", "num_speculative_tokens": 5},
+        ),
+    ],
+)
+def test_drafts_are_configured_in_the_server(speculation, config):
+    (server,) = servers(changed(FLEETS["gke"], {"speculation": speculation}))
+    (given,) = [arg.partition("=")[2] for arg in server["args"] if arg.startswith("--speculative-config=")]
+    assert json.loads(given) == config

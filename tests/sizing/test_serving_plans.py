@@ -60,3 +60,19 @@ def test_weights_of_four_bits_run_on_no_tpu():
     found = plan(serve(more="quantization: awq"), GCP)
     assert {r.candidate.accelerator for r in found.rejected if r.candidate.topology}
     assert not [f for f in found.fits if f.candidate.topology]
+
+
+@pytest.mark.parametrize(("acceptance", "tokens"), [("0 %", 1.0), ("50 %", 1.875), ("100 %", 4.0)])
+def test_accepted_drafts_save_iterations(acceptance, tokens):
+    """1 + 0.5 + 0.25 + 0.125 tokens per step of 3 drafts with half of them accepted (arXiv 2211.17192, eq. 1)."""
+    goals = "ttft: {target: 2 s}, tpot: {target: 200 ms}"
+    plain = plan(serve(rate=0.05, more=goals), GCP).chosen
+    drafted = plan(serve(rate=0.05, more=f"{goals}, speculation: {{draft: 3, acceptance: {acceptance}}}"), GCP)
+    same = next(f for f in drafted.fits if f.candidate.label == plain.candidate.label)
+    assert plain.speed.tpot_s / same.speed.tpot_s == pytest.approx(tokens, rel=0.15)
+
+
+def test_a_draft_model_takes_its_share_of_memory():
+    named = "speculation: {acceptance: 70 %, draft_model: small, draft_share: 15 %}"
+    first, second = (plan(serve(more=more), GCP).chosen for more in ("speculation: {acceptance: 70 %}", named))
+    assert second.memory.weights_bytes / first.memory.weights_bytes == pytest.approx(1.15, abs=0.01)

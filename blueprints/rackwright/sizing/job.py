@@ -136,6 +136,8 @@ class ServingJob:
     passes: float = 1.0
     loras: int = 0
     lora_rank: int = 16
+    speculation: tuple[tuple[str, float], ...] = ()
+    """Fields of ServingCase for speculative decoding."""
 
     @property
     def ttft_s(self) -> float | None:

@@ -10,7 +10,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.engines import engine_family
-from rackwright.estimator.config.resolve import BYTES_PER_WEIGHT, NF4_BYTES_PER_WEIGHT, REAL_ROUTING_IMBALANCE
+from rackwright.estimator.config.resolve import BYTES_PER_WEIGHT, NF4_BYTES_PER_WEIGHT, REAL_ROUTING_IMBALANCE, speculation_fields
 from rackwright.estimator.model.adapters import adapter_inputs
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.flops import FLOPS_PER_WEIGHT, training_flops_per_token
@@ -229,6 +229,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         max_replicas=w.max_replicas if serve else None,
         tensor=w.parallelism.tensor,
         pipeline=w.parallelism.pipeline,
+        speculation=tuple(speculation_fields(s.draft, s.acceptance, s.draft_share).items()) if (s := w.speculation) else (),
         loras=w.loras.count if serve and w.loras else 0,
         lora_rank=w.loras.rank if serve and w.loras else 16,
     )

@@ -20,6 +20,7 @@ from rackwright.spec.workload_parts import (
     Rollout,
     Run,
     SecretRef,
+    Speculation,
     Tokens,
     WeightsFormat,
 )  # fmt: skip
@@ -91,6 +92,8 @@ class _Inference(_Workload):
     """Maximum tokens of input and output together; default: twice the 95th percentiles, at most the model's maximum context."""
     prefix_cache_hit_rate: Percent = 0.0
     """Share of input tokens found in the prefix cache; default: `0 %`."""
+    speculation: Speculation | None = None
+    """Speculative decoding; default: none."""
     measured: dict[str, Any] | None = None
     """Your measured run of this workload, in place of the estimate; not supported in this release (N-12)."""
 

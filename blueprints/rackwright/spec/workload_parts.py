@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Tag
 
 from rackwright.spec.base import PLAIN, Flag, Id, Part, PositiveInt, Text, Uri, Variable
-from rackwright.spec.quantity import Count, Duration, Size, TokenLength
+from rackwright.spec.quantity import Count, Duration, Percent, Size, TokenLength
 
 auto_or_quantity = Discriminator(lambda value: "<auto>" if value == "auto" else PLAIN)
 WeightsFormat = Literal["auto", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "nf4", "awq", "gptq"]
@@ -165,6 +165,19 @@ class MeasuredRun(Part):
     """Peak memory of one accelerator."""
     samples_per_second: Count
     """Samples per second of all accelerators together, whatever a sample is to you."""
+
+
+class Speculation(Part):
+    """Speculative decoding: draft tokens that the model accepts or replaces."""
+
+    draft: PositiveInt = 3
+    """Draft tokens per step."""
+    acceptance: Percent
+    """Share of draft tokens that the model accepts, measured on your requests."""
+    draft_model: Text | None = None
+    """Draft model as vLLM names it, a model hub's name or a path; default: tokens are looked up in the prompt (n-gram)."""
+    draft_share: Percent = 0.0
+    """Weights of the draft model over those of the model."""
 
 
 class Rollout(Part):

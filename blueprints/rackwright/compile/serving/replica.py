@@ -1,5 +1,6 @@
 """One replica of a served model, from the fit: machines, pod resources, arguments and timeout."""
 
+import json
 import math
 
 from rackwright.compile.compile_context import CompileContext
@@ -7,6 +8,7 @@ from rackwright.compile.kubernetes.manifests import Body, allow_basics, default_
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.storage.buckets import HUB
+from rackwright.spec.workload_parts import Speculation
 from rackwright.stackplan import BucketPlan, ManifestPlan, PoolPlan
 from rackwright.stackplan.labels import SERVER_PORT
 from rackwright.units import GIB
@@ -20,6 +22,8 @@ CACHE_SHARE = 1.1
 REQUEST_TIMEOUT_FACTOR = 4
 """Timeout of a request, as a multiple of its expected duration."""
 MIN_REQUEST_TIMEOUT_S = 120
+PROMPT_LOOKUP_TOKENS = 4
+"""Longest n-gram that is looked up in the prompt, as in vLLM's example."""
 QUANTIZATIONS = {"fp8": "fp8", "nf4": "bitsandbytes"}
 """Formats that vLLM creates from 16-bit weights at load time; quantized weights declare their own format."""
 
@@ -114,8 +118,19 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
         "gpu-memory-utilization": f"{context.fit.memory.max_fill:g}",
         "quantization": QUANTIZATIONS.get(context.candidate.precision),
         "kv-cache-dtype": "fp8" if workload.kv_dtype == "fp8" else None,
+        "speculative-config": _speculative_config(workload.speculation),
     }
     return tuple(f"--{name}={value}" for name, value in chosen.items() if value is not None)
+
+
+def _speculative_config(speculation: Speculation | None) -> str | None:
+    """https://docs.vllm.ai/en/v0.27.0/features/spec_decode/"""
+    if speculation is None:
+        return None
+    method = (
+        {"model": speculation.draft_model} if speculation.draft_model else {"method": "ngram", "prompt_lookup_max": PROMPT_LOOKUP_TOKENS}
+    )
+    return json.dumps({**method, "num_speculative_tokens": speculation.draft})
 
 
 def _computes_bf16(context: CompileContext) -> bool:

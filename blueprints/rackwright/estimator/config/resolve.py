@@ -11,7 +11,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.case import RECOMPUTE, Chip, Links, TrainingCase
 from rackwright.estimator.config import accelerators
-from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, ServingConfig, ServingPool, Speculation, TrainingConfig
+from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, ServingConfig, ServingPool, TrainingConfig
 from rackwright.estimator.config.constraints import serving_problems, training_problems
 from rackwright.estimator.config.engines import EngineFamily, engine_family, release_number, release_year
 from rackwright.estimator.model.adapters import adapter_inputs
@@ -178,7 +178,7 @@ def serving_case(
         adapters=float(config.loras),
         adapter_rank=float(config.lora_rank),
         **_load_fields(config, replicas),
-        **(_speculation_fields(config.speculation) if config.speculation else {}),
+        **(speculation_fields(s.draft, s.acceptance, s.draft_share) if (s := config.speculation) else {}),
         **{name: value for name, value in _kernel_fields(config.engine, e).items() if name != "released"},
     )
 
@@ -200,11 +200,11 @@ def _load_fields(config: ServingConfig, replicas: int) -> dict[str, float]:
     }
 
 
-def _speculation_fields(s: Speculation) -> dict[str, float]:
+def speculation_fields(draft: int, acceptance: float, draft_share: float) -> dict[str, float]:
     """Return the fields of speculative decoding. Mean tokens per target step: accepted draft tokens plus one of the target model
     (arXiv 2211.17192, eq. 1)."""
-    accepted = s.draft + 1.0 if s.acceptance == 1 else (1 - s.acceptance ** (s.draft + 1)) / (1 - s.acceptance)
-    return {"accepted_tokens": accepted, "draft_tokens": float(s.draft), "draft_share": s.draft * s.draft_share}
+    accepted = draft + 1.0 if acceptance == 1 else (1 - acceptance ** (draft + 1)) / (1 - acceptance)
+    return {"accepted_tokens": accepted, "draft_tokens": float(draft), "draft_share": draft * draft_share}
 
 
 def found_accelerator(h: HardwareConfig, catalog: Catalog | None = None) -> accelerators.AcceleratorRates:

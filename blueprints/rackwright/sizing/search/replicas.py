@@ -179,7 +179,7 @@ def serving_layouts(job: ServingJob, machines: TargetArrays, formats: list[str],
         linear_bytes=element_bytes[w.target], kv_element=job.kv_element, input=job.input_tokens, output=job.output_tokens,
         cached_share=job.cached_share, memory_share=a.serving_max_fill, batched_tokens=a.batched_tokens, max_context=float(job.longest),
         engine=job.engine, open_loop=float(not job.ends), concurrency=np.inf, max_sequences=0.0 if job.ends else float(a.max_sequences),
-        adapters=float(job.loras), adapter_rank=float(job.lora_rank),
+        adapters=float(job.loras), adapter_rank=float(job.lora_rank), **dict(job.speculation),
     )  # fmt: skip
     (tpot, ttft), kv = decode.MODELS, memory.MODELS[0]
     token, first = (np.array([s.p80 * f for s, f in interval_factors(m, job, machines, c)])[w.target] for m in (tpot, ttft))
