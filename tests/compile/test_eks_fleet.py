@@ -220,3 +220,17 @@ def test_a_changed_tag_replaces_no_busy_node():
     assert pools
     for pool in pools:
         assert {"nodes": "0", "reasons": ["Drifted"]} in pool["spec"]["disruption"]["budgets"]
+
+
+@pytest.mark.parametrize(("machine", "accelerator", "precision", "dtypes"), [
+    ("g4dn.xlarge", "NVIDIA T4", "fp16", ["--dtype=half"]),
+    ("g4dn.xlarge", "NVIDIA T4", "int8", ["--dtype=half"]),
+    ("g6e.xlarge", "NVIDIA L40S", "fp16", ["--dtype=half"]),
+    ("g6e.xlarge", "NVIDIA L40S", "bf16", []),
+])  # fmt: skip
+def test_a_server_without_bf16_computes_in_fp16(machine, accelerator, precision, dtypes):
+    """vLLM takes bf16 from the model and stops on a T4: https://github.com/vllm-project/vllm/issues/1157."""
+    spec, sizing, fit = plans.eks_fleet_case()
+    fit = replace(fit, candidate=replace(fit.candidate, machine=machine, accelerator=accelerator, precision=precision))
+    args = manifest(plans.compiled((spec, sizing, fit)), "serving.deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert [arg for arg in args if arg.startswith("--dtype")] == dtypes

@@ -15,6 +15,7 @@ ENTRY_POINTS = {
     "blueprints/rackwright/estimator/estimate.py": "rackwright.estimate",
     "blueprints/rackwright/estimator/config/accelerators.py": "accelerators.find",
     "blueprints/rackwright/report/terminal/catalog.py": "`rackwright catalog`",
+    "blueprints/rackwright/report/reference/accelerators_page.py": "`python -m rackwright.report.reference.accelerators_page`",
     "components/rackwright_pulumi/lookup/compare.py": "lookup.look_up",
     "components/rackwright_pulumi/policies/launch_templates.py": "rules over recorded resources, which have no spec",
     "components/rackwright_pulumi/policies/network_interfaces.py": "rules over recorded resources, which have no spec",

@@ -3,12 +3,14 @@
 import io
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.catalog.query import missing_facts
 from rackwright.catalog.rows import Availability, CapacityMode
 from rackwright.report.alternatives import rejection_rows
+from rackwright.report.reference.accelerators_page import page
 from rackwright.report.terminal.explain import show_explanation
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
@@ -65,6 +67,12 @@ def test_an_accelerator_on_sale_is_not_refused_for_missing_data(accelerator, nam
     assert not gaps, rejection_text(gaps[0])
     if accelerator in UNPUBLISHED:
         assert any(each.reason is Reason.ACCELERATOR_FAMILY for each in rejections_of(found, name))
+
+
+def test_the_page_of_accelerators_is_that_of_the_catalog():
+    document = Path(__file__).parents[2] / "docs" / "accelerators.md"
+    command = "python -m rackwright.report.reference.accelerators_page docs/accelerators.md"
+    assert document.read_text(encoding="utf-8") == page(CATALOG), command
 
 
 def test_only_the_listed_accelerators_on_sale_have_gaps():

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import Accelerator, Availability, CapacityMode, Machine, Offering, Price, TpuSlice, Volume
+from rackwright.catalog.rows import FORMATS, Accelerator, Availability, CapacityMode, Machine, Offering, Price, TpuSlice, Volume
 from rackwright.clouds import FSX, profile
 from rackwright.units import TIB
 
@@ -32,6 +32,17 @@ def missing_facts(machine: Machine, accelerator: Accelerator) -> tuple[str, ...]
         "memory": machine.accelerator_memory_bytes or accelerator.memory_bytes,
     }
     return tuple(name for name, value in facts.items() if not value)
+
+
+def narrow_formats(accelerator: Accelerator) -> tuple[str, ...]:
+    """Return the formats of 16 bit and less with a published peak."""
+    return tuple(name for name in FORMATS if name not in ("fp32", "tf32") and accelerator.supports(name))
+
+
+def families(catalog: Catalog, accelerator: Accelerator) -> tuple[str, ...]:
+    """Return the machine families with an accelerator that can be ordered from a cloud, in catalog order; for TPUs the series of hosts."""
+    sold = (m for m in catalog.machines if m.accelerator == accelerator.name and m.orderable and not profile(m.cloud).is_owned)
+    return tuple(dict.fromkeys(m.name.partition("-")[0] if m.kind == "tpu" else m.family for m in sold))
 
 
 def slices(catalog: Catalog, machine_name: str) -> tuple[TpuSlice, ...]:

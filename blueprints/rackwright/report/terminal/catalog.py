@@ -9,6 +9,7 @@ from rich.console import Console
 from rackwright.catalog import Catalog
 from rackwright.catalog.hardware import Machine
 from rackwright.catalog.models import library
+from rackwright.catalog.query import families, narrow_formats
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.spec.reading.model_fields import did_you_mean
@@ -44,13 +45,14 @@ def show_catalog(out: Console, kind: str, rows: Iterable[tuple[str, ...]]) -> No
     out.print(table((*LISTINGS[kind].columns, "as of"), rows, right=LISTINGS[kind].right))
 
 
-def _scaled(value: float | None, scale: float) -> str:
+def scaled(value: float | None, scale: float) -> str:
+    """A rate in units of `scale`."""
     return f"{value / scale:,.0f}" if value else UNKNOWN
 
 
 def _network(machine: Machine) -> str:
     """`400`; `2.5 (up to 20)` where the machine bursts."""
-    peak, baseline = _scaled(machine.network_bytes_per_s, 1e9 / 8), machine.network_baseline_bytes_per_s
+    peak, baseline = scaled(machine.network_bytes_per_s, 1e9 / 8), machine.network_baseline_bytes_per_s
     return f"{baseline * 8 / 1e9:,.3g} (up to {peak})" if baseline else f"up to {peak}" if machine.network_is_peak else peak
 
 
@@ -68,14 +70,16 @@ LISTINGS = {
         ),
     ),
     "accelerators": Listing(
-        ("accelerator", "memory, GiB", "bf16, TFLOP/s", "bandwidth, GB/s"),
-        ("memory, GiB", "bf16, TFLOP/s", "bandwidth, GB/s"),
+        ("accelerator", "memory, GiB", "bandwidth, GB/s", "16 bit, TFLOP/s", "formats", "sold in"),
+        ("memory, GiB", "bandwidth, GB/s", "16 bit, TFLOP/s"),
         lambda catalog: catalog.accelerators,
         lambda row: (
             row.name,
             gib(row.memory_bytes).removesuffix(" GiB"),
-            _scaled(row.bf16_flops, 1e12),
-            _scaled(row.memory_bandwidth_bytes_per_s, 1e9),
+            scaled(row.memory_bandwidth_bytes_per_s, 1e9),
+            scaled(row.bf16_flops or row.fp16_flops, 1e12),
+            " ".join(narrow_formats(row)),
+            ", ".join(families(Catalog.default(), row)),
         ),
     ),
     "slices": Listing(
