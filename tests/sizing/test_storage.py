@@ -1,6 +1,7 @@
 """Checkpoints: bytes, interval, lost time."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -27,10 +28,38 @@ def test_the_interval_is_within_its_bounds():
     assert checkpoints.best_interval_s(1, 60, DEFAULT) == DEFAULT.checkpoint_min_interval_s
 
 
-def test_a_given_interval_shortens_the_window_to_two_percent():
-    assert checkpoints.plan_checkpoints(1e12, 1e6, 600.0, DEFAULT).write_s == 12
-    assert checkpoints.plan_checkpoints(1e12, 1e6, 3600.0, DEFAULT).write_s == 60
-    assert checkpoints.plan_checkpoints(980e9, 1e6, None, DEFAULT).throughput_bytes_per_s == pytest.approx(16.3e9, rel=0.01)
+def test_a_checkpoint_has_half_of_the_interval_to_be_on_storage():
+    """980 GB every 4 h: 7,200 s, so 980e9 / 7200 = 136 MB/s are enough; in 60 s it would be 16.3 GB/s."""
+    assert checkpoints.at_interval(980e9, 4 * 3600, DEFAULT).throughput_bytes_per_s == pytest.approx(136.1e6, rel=0.001)
+    assert checkpoints.at_interval(1e12, 600, DEFAULT).write_s == 300
+
+
+HOST = checkpoints.CheckpointHost(accelerators=16, nodes=2, host_bytes_per_s=50e9, free_bytes=1.9e12)
+
+
+def test_training_waits_for_the_copy_to_host_memory():
+    """988 GB of 16 accelerators: 61.7 GB each, 1.2 s over 50 GB/s, within the assumed pause. 16 TB take 1e12 / 50e9 = 20 s."""
+    assert checkpoints.pause_s(988e9, HOST, DEFAULT) == DEFAULT.checkpoint_pause_s
+    assert checkpoints.pause_s(16e12, replace(HOST, free_bytes=1e14), DEFAULT) == 20
+
+
+def test_training_waits_for_the_write_without_memory_for_the_copy():
+    """A share of 494 GB does not fit in 400 GB: two nodes of 1 GB/s write it in 494 s."""
+    assert checkpoints.pause_s(988e9, replace(HOST, free_bytes=400e9), DEFAULT) == 494
+    assert checkpoints.pause_s(988e9, replace(HOST, free_bytes=None), DEFAULT) == DEFAULT.checkpoint_pause_s
+
+
+def test_an_interval_is_long_enough_to_write_a_checkpoint():
+    """9.4 TB of one node take 9,400 s, half of the interval, where Young's would be sqrt(2 * 188 s * 3600 s) = 1,163 s."""
+    one = checkpoints.CheckpointHost(1, 1, 50e9, 1e14)
+    assert checkpoints.auto_interval_s(9.4e12, one, 3600, DEFAULT) == 18800
+    assert checkpoints.auto_interval_s(1e9, one, 3600, DEFAULT) == DEFAULT.checkpoint_min_interval_s
+
+
+def test_an_interruption_during_the_write_goes_back_to_the_checkpoint_before():
+    """1,000 s of writing in 10,000 s between interruptions: a tenth more."""
+    at = checkpoints.Interruptions(10_000, 600)
+    assert checkpoints.lost_share(1800, 10, at, 1000) - checkpoints.lost_share(1800, 10, at) == pytest.approx(0.1)
 
 
 @given(st.floats(1, 600), st.floats(3600, 1e7), st.floats(600, 20000))

@@ -89,7 +89,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class Speed:
-    """Times and rates. Training sets step_*, serving sets ttft and tpot; the others are None."""
+    """Times and rates. Training sets step_*, serving sets ttft and tpot; the others are None.
+
+    input_s: part of a step in which the accelerators wait for samples; None where the host feeds them in time.
+    """
 
     tokens_per_s: float | None = None
     samples_per_s: float | None = None
@@ -103,6 +106,7 @@ class Speed:
     concurrency: int | None = None
     requests_per_s: float | None = None
     kv_tokens: int | None = None
+    input_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from rackwright.sizing.metrics import Goodput, Interval, Memory, ParallelLayout,
 from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.note import Note
 from rackwright.sizing.rejection import Rejection
+from rackwright.units import HOUR, MONTH_H
 
 PLAN_VERSION = "sizing/1"
 
@@ -144,12 +145,31 @@ class WorkloadFacts:
 
 @dataclass(frozen=True)
 class StorageNeed:
-    """Shared storage of the run: capacity, sustained throughput and their basis. `wording.plan_text` fills in reason."""
+    """Storage of the run: capacity, the least sustained throughput, and their basis. `wording.plan_text` fills in reason.
+
+    checkpoints_bytes: all that are kept at once. trainer: family that writes checkpoints to a bucket itself, empty where it writes files.
+    in_bucket: checkpoints go to a bucket, and no file system is built for them. waited_bytes: what all machines wait for in the run: its
+    weights at the start, and after an interruption the checkpoint that was being written and the one that is read. hours, usd_per_hour:
+    of the run; 0 where unknown.
+    """
 
     capacity_bytes: float = 0.0
     throughput_bytes_per_s: float = 0.0
     reason: str = ""
     basis: tuple[Note, ...] = ()
+    checkpoints_bytes: float = 0.0
+    trainer: str = ""
+    in_bucket: bool = False
+    waited_bytes: float = 0.0
+    hours: float = 0.0
+    usd_per_hour: float = 0.0
+
+    def run_usd(self, usd_per_month: float, bytes_per_s: float) -> float:
+        """US dollars of a run with a storage: its price, and the machines that wait for it. Without a known run, those of a month."""
+        if not self.hours:
+            return usd_per_month
+        waiting = self.usd_per_hour * self.waited_bytes / bytes_per_s / HOUR if self.waited_bytes else 0.0
+        return usd_per_month * self.hours / MONTH_H + waiting
 
 
 @dataclass(frozen=True)
