@@ -64,7 +64,9 @@ def compare(spec):
             tier = lustre.throughput_mb_s_per_tib
             assert shown.tier == f"fsx-lustre-persistent2-{tier}{'-efa' * lustre.rdma}"
             assert shown.bytes_per_s == pytest.approx(tier * 1e6 * lustre.capacity_gib / 1024)
-            assert lines[f"Lustre file system, {tier} MB/s per TiB"].quantity == lustre.capacity_gib
+            line = lines[f"Lustre file system, {tier} MB/s per TiB"]
+            assert line.quantity == lustre.capacity_gib
+            assert shown.usd_per_month == pytest.approx(line.unit_price_usd * line.quantity)
         else:
             assert (shown.tier, shown.bytes_per_s) == ("fsx-lustre-intelligent-tiering", lustre.throughput_mb_s * 1e6)
             assert lines["Lustre file system in tiers: throughput"].quantity == lustre.throughput_mb_s
@@ -72,6 +74,8 @@ def compare(spec):
         assert (shown.tier, shown.bytes) == ("ebs-gp3", stack.box.data.size_gib * GIB)
         assert shown.bytes_per_s == stack.box.data.throughput_mib_s * 2**20
         assert lines["data disk"].quantity == stack.box.data.size_gib
+        billed = sum(line.unit_price_usd * line.quantity for what, line in lines.items() if what.startswith("data disk"))
+        assert shown.usd_per_month == pytest.approx(billed)
     elif spec.is_training and spec.blueprint.storage == "auto":
         line, checkpoints = lines["bucket checkpoints"], next(bucket for bucket in stack.buckets if bucket.key == "checkpoints")
         assert shown.tier == {"aws": "s3-standard", "gcp": "gcs-standard"}[stack.place.cloud]

@@ -39,7 +39,7 @@ class GoalLimits:
     is_joined: bool
     start: Interval
     queue: Interval
-    work: HostWork = HostWork()
+    work: HostWork
     losses: dict[tuple[str, int, bool], "InterruptionLoss"] = field(default_factory=dict, compare=False)
     """Cache by machine, nodes and spot."""
 

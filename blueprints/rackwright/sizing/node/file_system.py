@@ -30,7 +30,6 @@ from rackwright.spec.blueprint import LustreOptions, LustreStorage, OwnImage
 from rackwright.spec.spec import Spec
 from rackwright.units import GIB, MIB, TIB
 
-
 DATA_DISK_MIN_GIB, DATA_DISK_STEP_GIB = 100, 10
 TIMES = (1, 2, 4, 8, 16, 32)
 """Multiples of the needed throughput of which the cheapest for the whole run is taken: machines wait less for a faster storage."""
@@ -253,7 +252,7 @@ def planned_file_system(
     if kind == "box" and "ebs-gp3" in sold:
         size_gib, rate_mib_s = data_disk_size(need, catalog, machine)
         price = catalog.volume("ebs-gp3").price_usd_per_byte_month
-        usd = None if price is None else size_gib * GIB * price
+        usd = None if price is None else size_gib * GIB * price + _disk_rate_usd(rate_mib_s, catalog)
         limit = Note(NoteKind.DISK_LIMIT, {"gb_per_s": rate_mib_s * MIB / 1e9})
         slow = (limit,) if rate_mib_s * MIB < need.throughput_bytes_per_s else ()
         return FileSystem("ebs-gp3", size_gib * GIB, rate_mib_s * MIB, usd, basis=(storage_note(NoteKind.DATA_DISK, need), *slow))

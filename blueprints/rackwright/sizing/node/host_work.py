@@ -24,7 +24,7 @@ class HostWork:
     links: generation of an accelerator -> bytes/s to its host. disk_bytes_per_s: cloud -> highest rate of the disk of one machine.
     """
 
-    sample: SampleWork = SampleWork()
+    sample: SampleWork = field(default_factory=SampleWork)
     checkpoint_bytes: float = 0.0
     dataset_bytes: float = 0.0
     epochs: float = 1.0

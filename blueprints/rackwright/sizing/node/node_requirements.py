@@ -67,10 +67,7 @@ def node_requirements(
     sample = sample_bytes(w)
     read = dataset_read_bytes_per_s(plan.facts, fit.speed, w, a)
     throughput = window.throughput_bytes_per_s
-    if uses_bucket(spec, plan) and recorded is None:
-        storage = planned_bucket(spec, plan, c, node, catalog, a)
-    else:
-        storage = planned_file_system(spec, plan, c, node, catalog, partial(_recommended, spec, plan, fit, catalog, a), recorded)
+    storage = _storage(spec, plan, fit, catalog, a, recorded)
     traffic = _network(fit, node, plan.facts.trainable_parameters or plan.facts.parameters, throughput + (read or 0.0), storage)
     return NodeRequirements(
         nodes=c.nodes,
@@ -170,6 +167,14 @@ def dataset_read_bytes_per_s(facts: WorkloadFacts, speed: Speed, w: Pretrain | F
     if speed.tokens_per_s is None:
         return None
     return checkpoints.read_bytes_per_s(speed.tokens_per_s, facts.dataset_bytes, facts.tokens, a)
+
+
+def _storage(spec: Spec, plan: SizingPlan, fit: Fit, catalog: Catalog, a: Assumptions, recorded: LustreSize | None) -> FileSystem | None:
+    """The bucket, disk or file system of a training run."""
+    c, node = fit.candidate, catalog.machine(fit.candidate.machine)
+    if uses_bucket(spec, plan) and recorded is None:
+        return planned_bucket(spec, plan, c, node, catalog, a)
+    return planned_file_system(spec, plan, c, node, catalog, partial(_recommended, spec, plan, fit, catalog, a), recorded)
 
 
 def _recommended(spec: Spec, plan: SizingPlan, fit: Fit, catalog: Catalog, a: Assumptions) -> FileSystem | None:
