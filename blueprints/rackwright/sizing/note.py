@@ -9,6 +9,7 @@ class NoteKind(StrEnum):
 
     # of a plan
     AUDIO_PASS = "audio-pass"
+    BUCKET_REGION_UNKNOWN = "bucket-region-unknown"
     DIFFUSION_PASSES = "diffusion-passes"
     EXPERTS_UNCALIBRATED = "experts-uncalibrated"
     INVENTORY_NOT_READ = "inventory-not-read"

@@ -63,10 +63,34 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Transfer:
+    """Data of a run that leaves a region or a cloud.
+
+    what: data or checkpoints. source, target: cloud and region. gib: None where the size is unknown. usd_per_gib: what the source charges,
+    None where not published. price_region: set where the price is that of another region.
+    """
+
+    what: str
+    source: str
+    target: str
+    gib: float | None
+    usd_per_gib: float | None
+    price_as_of: str = ""
+    price_source: str = ""
+    price_region: str = ""
+
+    @property
+    def usd(self) -> float | None:
+        """US dollars of the run; None where size or price is unknown."""
+        return None if self.gib is None or self.usd_per_gib is None else self.gib * self.usd_per_gib
+
+
+@dataclass(frozen=True)
 class Fit:
     """A candidate that meets every limit. duration: seconds of the run (training, batch) or None; cost: US dollars of the run, or of
     a month of 730 h for serving, compute only (the bill adds the rest); cost and hourly price are None where no price is published.
     wait: seconds in the queue of the capacity mode, before anything is paid; overruled: goals it breaks because of a pin.
+    transfers: data that moves between regions or clouds, paid besides `cost_usd`.
     tightest: the constraint with the least headroom. `wording.plan_text` fills in binding, why and warnings."""
 
     candidate: Candidate
@@ -84,6 +108,12 @@ class Fit:
     overruled: tuple[Rejection, ...] = ()
     tightest: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
+
+    @property
+    def transfer_usd(self) -> float:
+        """US dollars of the transfers whose size and price are known."""
+        return sum(moved.usd or 0.0 for moved in self.transfers)
 
     @property
     def finish_s(self) -> Interval | None:

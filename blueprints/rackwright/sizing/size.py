@@ -14,9 +14,9 @@ from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
+from rackwright.sizing.evaluation.transfers import location
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.node.bucket import with_cheapest_storage, writes_to_bucket
-from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.node.node_requirements import dataset_read_bytes_per_s, with_node_requirements
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.offers.node_counts import UNSEARCHABLE, pinned_nodes, searchable_fleet
@@ -63,7 +63,7 @@ def size(
     """
     catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
     inputs = workload_inputs(spec.workload, a)
-    goals = GoalLimits.of(spec, a, HostWork.of(spec, inputs.facts, catalog))
+    goals = GoalLimits.of(spec, inputs.facts, catalog, a)
     fits, rejected, order, points = _collected(_evaluations(spec, catalog, inputs, goals, a, today))
     scope = "serving" if isinstance(inputs.job, ServingJob) else "training"
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not inputs.serves)
@@ -203,6 +203,11 @@ def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a:
     if chosen and chosen.cost_usd and isinstance(spec.workload, Serve) and spec.workload.revenue is not None:
         earned = (chosen.speed.tokens_per_s or 0.0) * spec.workload.revenue * HOUR * a.month_h
         yield Note(NoteKind.REVENUE_AT_PEAK, {"earned_usd": earned, "cost_usd": chosen.cost_usd.p50})
+    if isinstance(spec.workload, TRAINING):
+        named = {"data": spec.workload.data, "checkpoint": spec.workload.checkpoint}
+        for key, part in named.items():
+            if location(part.uri, None) and part.region is None:
+                yield Note(NoteKind.BUCKET_REGION_UNKNOWN, {"uri": part.uri or "", "key": f"{key}.region"})
     if len(spec.workloads) > 1:
         yield Note(NoteKind.WORKLOADS_SHARE_MACHINES, {"workload": spec.workload.name})
     if any(profile(p.cloud).is_owned and p.pin is None for p in spec.infra.places):

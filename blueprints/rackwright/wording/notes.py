@@ -6,6 +6,7 @@ from rackwright.sizing.note import Note, NoteKind
 
 TEXTS = {
     NoteKind.AUDIO_PASS: "One request is one pass over its audio; generating the text token by token is not counted",
+    NoteKind.BUCKET_REGION_UNKNOWN: "The region of {uri} is not set: transfers from and to other regions are not counted; set `{key}`",
     NoteKind.DIFFUSION_PASSES: "One request is one image of {passes:g} network passes; text encoding and image decoding are not counted",
     NoteKind.EXPERTS_UNCALIBRATED: (
         "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"

@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.host_limits import fed_by_host
+from rackwright.sizing.evaluation.transfers import Buckets, written_checkpoints
 from rackwright.sizing.metrics import Goodput, Interval, Memory
 from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.offers.offer import Offer
-from rackwright.sizing.plan import Fit, Rejected
+from rackwright.sizing.plan import Fit, Rejected, Transfer, WorkloadFacts
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import Outcome, at_p80, interval
 from rackwright.spec.spec import Spec
@@ -28,6 +30,7 @@ class GoalLimits:
 
     month_h: hours that the cost goal of a serving stack covers, None for runs that end. is_joined: machines work on one job.
     start: seconds until machines are ready. queue: seconds in the queue of flex-start. work: work of the run for its hosts.
+    buckets: where its data is.
     """
 
     max_duration_s: float | None
@@ -40,11 +43,12 @@ class GoalLimits:
     start: Interval
     queue: Interval
     work: HostWork
+    buckets: Buckets
     losses: dict[tuple[str, int, bool], "InterruptionLoss"] = field(default_factory=dict, compare=False)
     """Cache by machine, nodes and spot."""
 
     @staticmethod
-    def of(spec: Spec, a: Assumptions, work: HostWork) -> "GoalLimits":
+    def of(spec: Spec, facts: WorkloadFacts, catalog: Catalog, a: Assumptions) -> "GoalLimits":
         w = spec.workload
         interval_s = getattr(getattr(w, "checkpoint", None), "interval", None)
         return GoalLimits(
@@ -57,7 +61,8 @@ class GoalLimits:
             is_joined=w.kind not in ("serve", "batch"),
             start=interval(a.startup_s, a.startup_band),
             queue=interval(a.flex_wait_s, a.flex_wait_band),
-            work=work,
+            work=HostWork.of(spec, facts, catalog),
+            buckets=Buckets.of(spec, facts, catalog),
         )
 
 
@@ -92,7 +97,9 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     hourly = None if price is None else price * nodes
     cost = _cost(offer, hourly, run.duration, goals)
     rejections = [*offer.rejections, *outcome.rejections, *_machine_rejections(offer, nodes, goals, a)]
-    rejections += _goal_rejections(offer, run, cost, goals)
+    moved = _transfers(offer, run, goals)
+    paid = sum(each.usd or 0.0 for each in moved)
+    rejections += _goal_rejections(offer, run, cost and cost.plus(Interval(paid, paid, paid)), goals)
     if len(rejections) > 1:
         rejections = sorted(dict.fromkeys(rejections), key=lambda r: -r.distance)
     candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
@@ -102,8 +109,16 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     return Fit(
         candidate=candidate, memory=outcome.memory, speed=outcome.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
         evidence=outcome.evidence, goodput=run.goodput, wait_s=run.wait, overruled=tuple(rejections), tightest=(tightest,),
-        notes=(*_pauses(offer, nodes, run, goals, a), *_notes(offer, nodes, outcome, cost, run, goals)),
+        transfers=moved, notes=(*_pauses(offer, nodes, run, goals, a), *_notes(offer, nodes, outcome, cost, run, goals)),
     )  # fmt: skip
+
+
+def _transfers(offer: Offer, run: RunTimes, goals: GoalLimits) -> tuple[Transfer, ...]:
+    if not (goals.buckets.data or goals.buckets.checkpoints):
+        return ()
+    interval_s = run.goodput.checkpoint_interval_s if run.goodput else 0.0
+    written = written_checkpoints(run.duration and run.duration.p50, interval_s)
+    return tuple(goals.buckets.transfers(offer.offering.cloud, offer.offering.region, written))
 
 
 def _pauses(offer: Offer, nodes: int, run: RunTimes, goals: GoalLimits, a: Assumptions) -> Iterator[Note]:

@@ -6,7 +6,6 @@ from rackwright.catalog.read import Catalog
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
-from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.offers.node_counts import searchable_fleet
 from rackwright.sizing.plan import Fit
 from rackwright.sizing.search.search import search
@@ -28,7 +27,7 @@ def without_pinned_parallelism(spec: Spec, fit: Fit, catalog: Catalog, a: Assump
     workload = spec.workload.model_copy(update={"parallelism": Parallelism()})
     freed = spec.model_copy(update={"workloads": (workload, *spec.workloads[1:])})
     inputs = workload_inputs(freed.workload, a)
-    fleet, goals = searchable_fleet(freed, catalog, a, today), GoalLimits.of(freed, a, HostWork.of(freed, inputs.facts, catalog))
+    fleet, goals = searchable_fleet(freed, catalog, a, today), GoalLimits.of(freed, inputs.facts, catalog, a)
     for entry in fleet.entries:
         for nodes, target in entry.counts:
             made = entry.offer.candidate(chosen.nodes if inputs.serves else nodes, chosen.parallelism, chosen.precision)

@@ -60,7 +60,7 @@ class HostWork:
         return CheckpointHost(nodes * count, nodes, self._link(accelerator), free, write)
 
     def _link(self, accelerator: Accelerator | None) -> float | None:
-        return accelerator and (accelerator.host_bytes_per_s or self.links.get(accelerator.generation))
+        return (accelerator.host_bytes_per_s or self.links.get(accelerator.generation)) if accelerator else None
 
     def _disk(self, machine: Machine) -> float | None:
         known = [rate for rate in (machine.block_storage_bytes_per_s, self.disk_bytes_per_s.get(machine.cloud)) if rate]
