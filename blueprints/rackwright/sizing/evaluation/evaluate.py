@@ -117,7 +117,7 @@ def _transfers(offer: Offer, run: RunTimes, goals: GoalLimits) -> tuple[Transfer
     if not (goals.buckets.data or goals.buckets.checkpoints):
         return ()
     interval_s = run.goodput.checkpoint_interval_s if run.goodput else 0.0
-    written = written_checkpoints(run.duration and run.duration.p50, interval_s)
+    written = written_checkpoints(run.duration.p50 if run.duration else None, interval_s)
     return tuple(goals.buckets.transfers(offer.offering.cloud, offer.offering.region, written))
 
 
