@@ -3,7 +3,7 @@
 from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.sizing.node.bucket import bucket_gib
-from rackwright.sizing.node.file_system import data_disk_size
+from rackwright.sizing.node.file_system import data_disk_size, uses_bucket
 from rackwright.spec.workload import TRAINING, Serve
 from rackwright.stackplan import BucketPlan, DiskPlan, Grant
 
@@ -37,7 +37,7 @@ def _bucket(context: CompileContext, key: str, uri: str | None) -> BucketPlan:
     if uri is None:
         folder = context.sizing.facts.model if key == "weights" else ""
         days = VERSION_DAYS.get(key, DEFAULT_VERSION_DAYS)
-        holds_all = key == "checkpoints" and context.sizing.storage.in_bucket
+        holds_all = key == "checkpoints" and uses_bucket(context.spec, context.sizing) and context.running.file_system is None
         size_gib = bucket_gib(context.sizing.storage) if holds_all else None
         # every checkpoint replaces an older one: versions would keep hundreds of them
         versioned = not hierarchical and not holds_all

@@ -48,7 +48,7 @@ def with_cheapest_storage(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Ass
     The cost of a storage is its price and that of the machines that wait for it (`StorageNeed.run_usd`). TPU pods always use a bucket.
     """
     need, fit = plan.storage, plan.chosen
-    if fit is None or not need.trainer or not spec.is_training:
+    if fit is None or not need.trainer or not profile(fit.candidate.cloud).object_volume:
         return plan
     c, kind = fit.candidate, blueprint_kind(spec, fit.candidate)
     if kind == "tpu-pod":
