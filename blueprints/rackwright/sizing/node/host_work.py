@@ -63,6 +63,7 @@ class HostWork:
         return (accelerator.host_bytes_per_s or self.links.get(accelerator.generation)) if accelerator else None
 
     def _disk(self, machine: Machine) -> float | None:
+        """The highest published rate of the machine's disk connection, whose baseline the catalog does not have, and of one disk."""
         known = [rate for rate in (machine.block_storage_bytes_per_s, self.disk_bytes_per_s.get(machine.cloud)) if rate]
         return min(known, default=None)
 

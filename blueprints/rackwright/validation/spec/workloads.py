@@ -1,15 +1,18 @@
-"""S-10..S-23, S-65, S-66, S-111, S-135, S-136: consistency of the fields of one workload."""
+"""S-10..S-23, S-65, S-66, S-111, S-135 to S-137: consistency of the fields of one workload."""
 
 from collections.abc import Iterator
 
 from rackwright.catalog.query import nearest
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
+from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.evaluation.transfers import location
 from rackwright.spec.workload import TRAINING, Batch, Checkpoint, Custom, Data, Finetune, Serve
 from rackwright.validation.spec.registry import SpecContext, rule
 
 SOURCES = ("base", "config", "architecture")
+MAX_PAUSED_SHARE = 0.05
+"""Share of the training time that pauses of checkpoints may take; rackwright's choice 2026-11."""
 
 
 @rule("S-10")
@@ -212,6 +215,18 @@ def bucket_region_belongs_to_a_bucket(context: SpecContext) -> Iterator[Violatio
         if part.region and location(part.uri, part.region) is None:
             message = "`region` is set without the `uri` of a bucket" if part.uri is None else f"{part.uri} is not a bucket of a cloud"
             yield Violation(at / "region", "remove it, or set the `uri` of a bucket", message)
+
+
+@rule("S-137", Level.WARNING)
+def checkpoints_are_not_too_frequent(context: SpecContext) -> Iterator[Violation]:
+    """Checkpoints at `checkpoint.interval` should pause training for at most 5 % of its time."""
+    shortest, pause_s = DEFAULT.checkpoint_pause_s / MAX_PAUSED_SHARE, DEFAULT.checkpoint_pause_s
+    for at, workload in context.each(*TRAINING):
+        interval = workload.checkpoint.interval
+        if isinstance(interval, float) and interval < shortest:
+            share = min(pause_s / interval, 1.0)
+            message = f"A checkpoint every {interval:g} s with an assumed pause of {pause_s:g} s takes {share:.0%} of the time"
+            yield Violation(at / "checkpoint" / "interval", f"set auto, or {shortest:g}s or more", message)
 
 
 def _buckets(context: SpecContext) -> Iterator[tuple[At, Data | Checkpoint]]:
