@@ -1,7 +1,7 @@
 """Units. Sizes are in bytes, times in seconds and long times in hours, unless a name ends in another unit."""
 
-GIB, TIB = 2**30, 2**40
-"""Bytes of a binary gigabyte and terabyte."""
+MIB, GIB, TIB = 2**20, 2**30, 2**40
+"""Bytes of a binary megabyte, gigabyte and terabyte."""
 HOUR = 3600.0
 """Seconds of an hour."""
 MONTH_H = 730.0

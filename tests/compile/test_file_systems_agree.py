@@ -9,6 +9,7 @@ import yaml
 from rackwright import UserError, compile_plan, load, size
 from rackwright.catalog.read import Catalog
 from rackwright.cost.bill import bill
+from rackwright.spec.spec import Spec
 from rackwright.units import GIB
 from rackwright.workflow.load import read
 
@@ -27,6 +28,26 @@ DESCRIBED = (
 )
 
 
+PLACE = "{cloud: %s, regions: [%s], capacity: {ordered: [on-demand]}%s}"
+RUNS = {
+    "405b": ("{name: job, kind: pretrain, model: {base: llama-3.1-405b}, data: {tokens: 1e11}, sequence_length: 8192, "
+             "global_batch_size: 512}", ", pin: {instance: p5en.48xlarge, nodes: 64}"),
+    "70b": ("{name: job, kind: finetune, model: {base: llama-3.1-70b}, data: {samples: 1e5, tokens_per_sample: 2000}}", ""),
+    "8b-one-machine": ("{name: job, kind: finetune, model: {base: llama-3.1-8b}, data: {samples: 1e5, tokens_per_sample: 2000}}",
+                       ", pin: {instance: p5.48xlarge, nodes: 1}"),
+    "lora-four-machines": ("{name: job, kind: finetune, model: {base: llama-3.1-70b}, adapter: {type: lora}, "
+                           "data: {samples: 1e5, tokens_per_sample: 2000}}", ", pin: {instance: p5.48xlarge, nodes: 4}"),
+    "p-tuning": ("{name: job, kind: finetune, model: {base: llama-3.1-8b}, adapter: {type: p-tuning, virtual_tokens: 100}, "
+                 "data: {samples: 2000, tokens_per_sample: 500, epochs: 3}}", ""),
+    "vision": ("{name: job, kind: pretrain, model: {base: vit-b-16}, global_batch_size: 1024, "
+               "data: {samples: 1.28e6, epochs: 30, size: 138 GB}}", ", pin: {instance: p5.48xlarge, nodes: 2}"),
+}  # fmt: skip
+
+
+def spec_of(workload: str, place: str, more: str = "") -> Spec:
+    return read(f"api_version: rackwright/v1\nname: test\nworkloads: [{workload}]\ninfra: {{any_of: [{place}]}}\n{more}")
+
+
 def compare(spec):
     plan = size(spec, today=TODAY)
     if plan.chosen is None or plan.machine is None:
@@ -43,7 +64,9 @@ def compare(spec):
             tier = lustre.throughput_mb_s_per_tib
             assert shown.tier == f"fsx-lustre-persistent2-{tier}{'-efa' * lustre.rdma}"
             assert shown.bytes_per_s == pytest.approx(tier * 1e6 * lustre.capacity_gib / 1024)
-            assert lines[f"Lustre file system, {tier} MB/s per TiB"].quantity == lustre.capacity_gib
+            line = lines[f"Lustre file system, {tier} MB/s per TiB"]
+            assert line.quantity == lustre.capacity_gib
+            assert shown.usd_per_month == pytest.approx(line.unit_price_usd * line.quantity)
         else:
             assert (shown.tier, shown.bytes_per_s) == ("fsx-lustre-intelligent-tiering", lustre.throughput_mb_s * 1e6)
             assert lines["Lustre file system in tiers: throughput"].quantity == lustre.throughput_mb_s
@@ -51,6 +74,14 @@ def compare(spec):
         assert (shown.tier, shown.bytes) == ("ebs-gp3", stack.box.data.size_gib * GIB)
         assert shown.bytes_per_s == stack.box.data.throughput_mib_s * 2**20
         assert lines["data disk"].quantity == stack.box.data.size_gib
+        billed = sum(line.unit_price_usd * line.quantity for what, line in lines.items() if what.startswith("data disk"))
+        assert shown.usd_per_month == pytest.approx(billed)
+    elif spec.is_training and spec.blueprint.storage == "auto":
+        line, checkpoints = lines["bucket checkpoints"], next(bucket for bucket in stack.buckets if bucket.key == "checkpoints")
+        assert shown.tier == {"aws": "s3-standard", "gcp": "gcs-standard"}[stack.place.cloud]
+        assert shown.bytes == pytest.approx(line.quantity * GIB) == pytest.approx(checkpoints.expected_gib * GIB)
+        assert shown.usd_per_month == pytest.approx(line.unit_price_usd * line.quantity, rel=1e-3)
+        assert not checkpoints.versioned
     else:
         assert shown is None
     return stack
@@ -59,6 +90,12 @@ def compare(spec):
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_plan_shows_the_storage_that_is_built(path):
     compare(load(path))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_plan_shows_the_storage_of_every_kind_of_run(name):
+    workload, pin = RUNS[name]
+    assert compare(spec_of(workload, PLACE % ("aws", "us-east-1", pin)))
 
 
 @pytest.mark.parametrize("options", DESCRIBED, ids=str)

@@ -1,12 +1,19 @@
 """Checkpoints: bytes, interval, lost time."""
 
 import math
+from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rackwright.catalog import Catalog
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.evaluation import checkpoints
+from rackwright.sizing.note import NoteKind
+from rackwright.sizing.plan import SizingPlan
+
+from tests.sizing.helpers import AWS, GCP, finetune, plan
 
 
 def test_the_checkpoint_of_bloom_has_its_published_size():
@@ -27,10 +34,38 @@ def test_the_interval_is_within_its_bounds():
     assert checkpoints.best_interval_s(1, 60, DEFAULT) == DEFAULT.checkpoint_min_interval_s
 
 
-def test_a_given_interval_shortens_the_window_to_two_percent():
-    assert checkpoints.plan_checkpoints(1e12, 1e6, 600.0, DEFAULT).write_s == 12
-    assert checkpoints.plan_checkpoints(1e12, 1e6, 3600.0, DEFAULT).write_s == 60
-    assert checkpoints.plan_checkpoints(980e9, 1e6, None, DEFAULT).throughput_bytes_per_s == pytest.approx(16.3e9, rel=0.01)
+def test_a_checkpoint_has_half_of_the_interval_to_be_on_storage():
+    """980 GB every 4 h: 7,200 s, so 980e9 / 7200 = 136 MB/s are enough; in 60 s it would be 16.3 GB/s."""
+    assert checkpoints.at_interval(980e9, 4 * 3600, DEFAULT).throughput_bytes_per_s == pytest.approx(136.1e6, rel=0.001)
+    assert checkpoints.at_interval(1e12, 600, DEFAULT).write_s == 300
+
+
+HOST = checkpoints.CheckpointHost(accelerators=16, nodes=2, host_bytes_per_s=50e9, free_bytes=1.9e12)
+
+
+def test_training_waits_for_the_copy_to_host_memory():
+    """988 GB of 16 accelerators: 61.7 GB each, 1.2 s over 50 GB/s, within the assumed pause. 16 TB take 1e12 / 50e9 = 20 s."""
+    assert checkpoints.pause_s(988e9, HOST, DEFAULT) == DEFAULT.checkpoint_pause_s
+    assert checkpoints.pause_s(16e12, replace(HOST, free_bytes=1e14), DEFAULT) == 20
+
+
+def test_training_waits_for_the_write_without_memory_for_the_copy():
+    """A share of 494 GB does not fit in 400 GB: two nodes of 1 GB/s write it in 494 s."""
+    assert checkpoints.pause_s(988e9, replace(HOST, free_bytes=400e9), DEFAULT) == 494
+    assert checkpoints.pause_s(988e9, replace(HOST, free_bytes=None), DEFAULT) == DEFAULT.checkpoint_pause_s
+
+
+def test_an_interval_is_long_enough_to_write_a_checkpoint():
+    """9.4 TB of one node take 9,400 s, half of the interval, where Young's would be sqrt(2 * 188 s * 3600 s) = 1,163 s."""
+    one = checkpoints.CheckpointHost(1, 1, 50e9, 1e14)
+    assert checkpoints.auto_interval_s(9.4e12, one, 3600, DEFAULT) == 18800
+    assert checkpoints.auto_interval_s(1e9, one, 3600, DEFAULT) == DEFAULT.checkpoint_min_interval_s
+
+
+def test_an_interruption_during_the_write_goes_back_to_the_checkpoint_before():
+    """1,000 s of writing in 10,000 s between interruptions: a tenth more."""
+    at = checkpoints.Interruptions(10_000, 600)
+    assert checkpoints.lost_share(1800, 10, at, 1000) - checkpoints.lost_share(1800, 10, at) == pytest.approx(0.1)
 
 
 @given(st.floats(1, 600), st.floats(3600, 1e7), st.floats(600, 20000))
@@ -73,3 +108,83 @@ def test_without_checkpoints_only_restarts_are_lost():
 
 def test_capacity_fits_all_checkpoints_and_the_data():
     assert checkpoints.capacity_bytes(100, 3, 50, 20) == 470
+
+
+PLACE = AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: p5en.48xlarge, nodes: 64}}")
+LARGE = "{name: job, kind: pretrain, model: {base: llama-3.1-405b}, data: {tokens: 1e11}, sequence_length: 8192, global_batch_size: 512}"
+
+
+@cache
+def large(storage: str) -> SizingPlan:
+    return plan(LARGE, PLACE, more=f"blueprint: {{kind: training-cluster, storage: {storage}}}")
+
+
+def test_a_405b_run_writes_its_checkpoints_to_a_bucket():
+    """5.68 TB of 512 accelerators, which fail every 51,000 / 512 = 99.6 h: an interval of sqrt(2 x 10 s x 358,594 s) = 2,678 s and a
+    window of 1,339 s, so 4.24 GB/s. A window of 60 s bought 108 TB of FSx at 78,624 USD a month. 64 nodes write at most 3,500 parts
+    of 8 MiB per second, 29.4 GB/s; four checkpoints of 5.682 TB are 21,167.0 GiB x 0.023 = 487 USD a month."""
+    found = large("auto")
+    system = found.machine.file_system
+    assert found.facts.checkpoint_interval_s == pytest.approx(2678, abs=1)
+    assert found.machine.checkpoint_write_s == pytest.approx(1339, abs=1)
+    assert found.machine.checkpoint_bytes_per_s == pytest.approx(4.24e9, rel=0.001)
+    assert (system.tier, system.delivered_bytes_per_s) == ("s3-standard", 3500 * 8 * 2**20)
+    assert system.usd_per_month == pytest.approx(21_167.0 * 0.023)
+    assert system.checkpoint_s == pytest.approx(5.682e12 / 29.36e9, rel=0.001)
+
+
+def test_the_file_system_of_a_405b_run_is_that_of_the_cheapest_run():
+    """3.08 interruptions wait for 2 x 3.08 x 5.682 TB = 35.0 TB, with 64 nodes at 4,051 USD an hour for 307.3 h, 0.421 months.
+
+    4.24 GB/s are enough: 36,000 GiB of 125 MB/s per TiB have 4.39 GB/s for 5,220 USD a month, 2,198 + 8,971 USD for the run.
+    26,400 GiB hold the data, with 500 MB/s per TiB 12.89 GB/s for 10,956 USD a month: 4,612 + 3,058. With 1,000: 8,669 + 1,528.
+    """
+    found = large("lustre")
+    system, need = found.machine.file_system, found.storage
+    assert (system.tier, system.bytes, system.usd_per_month) == ("fsx-lustre-persistent2-500", 26_400 * 2**30, 10_956)
+    assert system.checkpoint_s == pytest.approx(5.682e12 / 12.89e9, rel=0.001)
+    assert need.run_usd(5_220, 4.394e9) == pytest.approx(2_198 + 8_971, rel=0.001)
+    assert need.run_usd(10_956, 12.89e9) == pytest.approx(4_612 + 3_058, rel=0.001)
+    assert need.run_usd(20_592, 25.8e9) == pytest.approx(8_669 + 1_528, rel=0.001)
+
+
+def test_adapters_need_no_file_system():
+    """A p-tuning job of a dollar was shown 77.3 TB of Managed Lustre at 10,440 USD a month; its checkpoint has 92 MB."""
+    adapter = "{name: t, kind: finetune, model: {base: llama-3.1-8b}, adapter: {type: p-tuning, virtual_tokens: 100}, "
+    found = plan(adapter + "data: {samples: 2000, tokens_per_sample: 500, epochs: 3}, sequence_length: 1024}", GCP)
+    system = found.machine.file_system
+    assert (system.tier, system.bytes_per_s) == ("pd-balanced", None)
+    assert system.bytes < 20e9
+    assert system.usd_per_month < 2
+    nodes = AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: p5.48xlarge, nodes: 2}}")
+    cluster = plan(finetune(), nodes)
+    assert cluster.machine.file_system.tier == "s3-standard"
+    assert cluster.machine.file_system.usd_per_month < 0.1
+
+
+def test_image_trainers_keep_their_file_system():
+    vision = "{name: job, kind: pretrain, model: {base: vit-b-16}, global_batch_size: 1024, data: {samples: 1.28e6, size: 138 GB}}"
+    found = plan(vision, AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: p5.48xlarge, nodes: 2}}"))
+    assert found.machine.file_system.tier.startswith("fsx-lustre")
+
+
+def test_the_disk_of_a_box_is_as_fast_as_the_run_is_cheapest():
+    """8B in full on 8 H100: 112 GB in 7,200 s need 16 MB/s, and 125 MiB/s are included. 16 GB of weights keep 55 USD/h waiting for 122 s,
+    1.87 USD, and for 8 s at 2,000 MiB/s, which cost (1,875 x 0.04 + 5,000 x 0.005) USD a month, 0.14 USD an hour."""
+    found = plan(finetune("llama-3.1-8b", "none"), AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: p5.48xlarge, nodes: 1}}"))
+    system = found.machine.file_system
+    assert system.tier == "ebs-gp3"
+    assert system.bytes_per_s > 1000 * 2**20
+
+
+def test_a_host_without_room_for_the_copy_pauses_training():
+    """A full fine-tuning of 1.5B parameters writes 21 GB; g6e.xlarge has 32 GiB, of which 22 are free; 3B do not fit an L40S."""
+    catalog = Catalog.default()
+    small = (replace(m, memory_bytes=24 * 2**30) if m.name == "g6e.xlarge" else m for m in catalog.machines)
+    place = AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: g6e.xlarge}}")
+    job = finetune("qwen2.5-1.5b", "none")
+    free, full = plan(job, place).chosen, plan(job, place, catalog=replace(catalog, machines=tuple(small))).chosen
+    (note,) = (n for n in full.notes if n.kind is NoteKind.CHECKPOINT_PAUSES)
+    assert note.values["free_gib"] == 14
+    assert full.goodput.share < free.goodput.share
+    assert not [n for n in free.notes if n.kind is NoteKind.CHECKPOINT_PAUSES]

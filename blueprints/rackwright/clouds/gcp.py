@@ -50,7 +50,12 @@ GCP = CloudProfile(
     attaches_local_ssds=True,
     disk_volumes={"balanced": "pd-balanced", "hyperdisk-balanced": "hyperdisk-balanced"},
     object_volume="gcs-standard",
-    fees={"control_plane": "gke-cluster", "log_ingestion": "cloud-logging"},
+    fees={
+        "control_plane": "gke-cluster",
+        "log_ingestion": "cloud-logging",
+        "continent_transfer": "continent-transfer",
+        "internet": "internet-egress",
+    },
     links={
         "certificates": "https://cloud.google.com/kubernetes-engine/docs/how-to/secure-gateway",
         "regions": REGIONS,

@@ -1,4 +1,4 @@
-"""Bill of a stack: machines, control plane, network, file system, disks, keys, with date and source of each price."""
+"""Bill of a stack: machines, control plane, network, file system, disks, transfers, keys, with date and source of each price."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
-from rackwright.cost import network, storage
+from rackwright.cost import network, storage, transfer
 from rackwright.cost.bill_line import BillLine, by_use, hourly, monthly
 from rackwright.cost.fallback import FallbackCost, fallback_costs
 from rackwright.cost.node_counts import billed_nodes, is_sized, sized_nodes
@@ -72,6 +72,8 @@ def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: floa
     if "base" in stack.layers:
         yield from network.lines(stack, fit, catalog, hours)
     yield from storage.lines(stack, fit, spec, catalog, hours)
+    if machine_layer(stack) in stack.layers:
+        yield from transfer.lines(fit, hours)
     yield from _monitoring(stack, fit, catalog, hours)
     yield from _pod_logs(stack, catalog)
     if "base" in stack.layers and not stack.key.existing_arn:

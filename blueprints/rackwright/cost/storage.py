@@ -68,7 +68,7 @@ def _disk(what: str, disk: DiskPlan, count: int, place: PlacePlan, catalog: Cata
 
 
 def _buckets(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """New buckets, by the size in the spec or by usage."""
+    """New buckets, by the size in the spec, by the expected content, or by usage."""
     workload, sizes = spec.workload, dict[str, float | None]()
     if isinstance(workload, TRAINING):
         sizes["data"] = workload.data.size
@@ -79,5 +79,6 @@ def _buckets(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> It
         if bucket.existing_name:
             continue
         size = sizes.get(bucket.key)
+        gib = round(size / GIB, 1) if size else bucket.expected_gib
         what = f"bucket {bucket.key}"
-        yield monthly(what, round(size / GIB, 1), "GiB", price, hours) if size else by_use(what, "GiB", price)
+        yield monthly(what, gib, "GiB", price, hours) if gib else by_use(what, "GiB", price)

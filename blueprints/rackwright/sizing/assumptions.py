@@ -49,7 +49,12 @@ class Assumptions:
     capacity_block_drain_s: float = _training(1800, "s", "AWS: instances of a capacity block end 30 minutes before the block")
 
     checkpoint_bytes_per_parameter: float = _training(14, "bytes", "bf16 weights 2, fp32 master 4, two moments 8; BLOOM-176B wrote 13")
-    checkpoint_window_s: float = _training(60, "s", f"{OWN}: one checkpoint is on disk in this time")
+    checkpoint_write_share: float = _training(
+        0.5, "of the checkpoint interval", f"{OWN}: one checkpoint is on storage in this time, before the next one starts"
+    )
+    node_write_bytes_per_s: float = _training(
+        1e9, "bytes per second and node", f"{OWN}: all processes of a node write their shards at once; BLOOM-176B wrote 1.2e9 per node"
+    )
     checkpoint_min_interval_s: float = _training(600, "s", OWN)
     checkpoint_max_interval_s: float = _training(4 * 3600, "s", OWN)
     token_bytes: float = _training(4, "bytes per token", "token ids as 32-bit integers")

@@ -89,7 +89,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class Speed:
-    """Times and rates. Training sets step_*, serving sets ttft and tpot; the others are None."""
+    """Times and rates. Training sets step_*, serving sets ttft and tpot; the others are None.
+
+    input_s: part of a step in which the accelerators wait for samples; None where the host feeds them in time.
+    """
 
     tokens_per_s: float | None = None
     samples_per_s: float | None = None
@@ -105,6 +108,7 @@ class Speed:
     kv_tokens: int | None = None
     rollout_s: float | None = None
     """Seconds of a step in which reinforcement learning generates answers."""
+    input_s: float | None = None
 
 
 @dataclass(frozen=True)

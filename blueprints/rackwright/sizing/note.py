@@ -9,6 +9,7 @@ class NoteKind(StrEnum):
 
     # of a plan
     AUDIO_PASS = "audio-pass"
+    BUCKET_REGION_UNKNOWN = "bucket-region-unknown"
     DIFFUSION_PASSES = "diffusion-passes"
     EXPERTS_UNCALIBRATED = "experts-uncalibrated"
     INVENTORY_NOT_READ = "inventory-not-read"
@@ -27,6 +28,8 @@ class NoteKind(StrEnum):
     DEVICE_SHARE = "device-share"
     FP16_SERVING = "fp16-serving"
     FP16_TRAINING = "fp16-training"
+    CHECKPOINT_PAUSES = "checkpoint-pauses"
+    HOST_LIMIT = "host-limit"
     IDLE_ACCELERATORS = "idle-accelerators"
     MODE_STOPS_MACHINES = "mode-stops-machines"
     NEURON_UNCALIBRATED = "neuron-uncalibrated"
@@ -40,6 +43,8 @@ class NoteKind(StrEnum):
     DEVICE_MEMORY_USED = "device-memory-used"
     HOST_MEMORY_USED = "host-memory-used"
     # the basis of a node requirement, a storage need, a file system, or power
+    ADAPTER_CHECKPOINTS = "adapter-checkpoints"
+    BUCKET_LIMIT = "bucket-limit"
     CHECKPOINT_SHARE = "checkpoint-share"
     CHECKPOINT_SHARES = "checkpoint-shares"
     CHECKPOINTS_KEPT = "checkpoints-kept"
@@ -50,8 +55,11 @@ class NoteKind(StrEnum):
     DATASET_SHARE = "dataset-share"
     DECODED_IMAGES = "decoded-images"
     DETOKENISATION = "detokenisation"
+    DIRECT_CHECKPOINTS = "direct-checkpoints"
     DISK = "disk"
     DISK_LIMIT = "disk-limit"
+    DISK_RATE_UNKNOWN = "disk-rate-unknown"
+    EXISTING_BUCKET = "existing-bucket"
     FULL_LOAD_INCLUDED = "full-load-included"
     FULL_LOAD_OF_SERVERS = "full-load-of-servers"
     FULL_LOAD_OWNED = "full-load-owned"

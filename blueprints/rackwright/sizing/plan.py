@@ -9,6 +9,7 @@ from rackwright.sizing.metrics import Goodput, Interval, Memory, ParallelLayout,
 from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.note import Note
 from rackwright.sizing.rejection import Rejection
+from rackwright.units import HOUR, MONTH_H
 
 PLAN_VERSION = "sizing/1"
 
@@ -62,10 +63,34 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Transfer:
+    """Data of a run that leaves a region or a cloud.
+
+    what: data or checkpoints. source, target: cloud and region. gib: None where the size is unknown. usd_per_gib: what the source charges,
+    None where not published. price_region: set where the price is that of another region.
+    """
+
+    what: str
+    source: str
+    target: str
+    gib: float | None
+    usd_per_gib: float | None
+    price_as_of: str = ""
+    price_source: str = ""
+    price_region: str = ""
+
+    @property
+    def usd(self) -> float | None:
+        """US dollars of the run; None where size or price is unknown."""
+        return None if self.gib is None or self.usd_per_gib is None else self.gib * self.usd_per_gib
+
+
+@dataclass(frozen=True)
 class Fit:
     """A candidate that meets every limit. duration: seconds of the run (training, batch) or None; cost: US dollars of the run, or of
     a month of 730 h for serving, compute only (the bill adds the rest); cost and hourly price are None where no price is published.
     wait: seconds in the queue of the capacity mode, before anything is paid; overruled: goals it breaks because of a pin.
+    transfers: data that moves between regions or clouds, paid besides `cost_usd`.
     tightest: the constraint with the least headroom. `wording.plan_text` fills in binding, why and warnings."""
 
     candidate: Candidate
@@ -83,6 +108,12 @@ class Fit:
     overruled: tuple[Rejection, ...] = ()
     tightest: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
+
+    @property
+    def transfer_usd(self) -> float:
+        """US dollars of the transfers whose size and price are known."""
+        return sum(moved.usd or 0.0 for moved in self.transfers)
 
     @property
     def finish_s(self) -> Interval | None:
@@ -146,12 +177,31 @@ class WorkloadFacts:
 
 @dataclass(frozen=True)
 class StorageNeed:
-    """Shared storage of the run: capacity, sustained throughput and their basis. `wording.plan_text` fills in reason."""
+    """Storage of the run: capacity, the least sustained throughput, and their basis. `wording.plan_text` fills in reason.
+
+    checkpoints_bytes: all that are kept at once. trainer: family that writes checkpoints to a bucket itself, empty where it writes files.
+    in_bucket: checkpoints go to a bucket, and no file system is built for them. waited_bytes: what all machines wait for in the run: its
+    weights at the start, and after an interruption the checkpoint that was being written and the one that is read. hours, usd_per_hour:
+    of the run; 0 where unknown.
+    """
 
     capacity_bytes: float = 0.0
     throughput_bytes_per_s: float = 0.0
     reason: str = ""
     basis: tuple[Note, ...] = ()
+    checkpoints_bytes: float = 0.0
+    trainer: str = ""
+    in_bucket: bool = False
+    waited_bytes: float = 0.0
+    hours: float = 0.0
+    usd_per_hour: float = 0.0
+
+    def run_usd(self, usd_per_month: float, bytes_per_s: float) -> float:
+        """US dollars of a run with a storage: its price, and the machines that wait for it. Without a known run, those of a month."""
+        if not self.hours:
+            return usd_per_month
+        waiting = self.usd_per_hour * self.waited_bytes / bytes_per_s / HOUR if self.waited_bytes else 0.0
+        return usd_per_month * self.hours / MONTH_H + waiting
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
+from rackwright.sizing.evaluation.transfers import location
 from rackwright.sizing.job import ServingJob, TrainingJob
+from rackwright.sizing.node.bucket import with_cheapest_storage, writes_to_bucket
 from rackwright.sizing.node.node_requirements import dataset_read_bytes_per_s, with_node_requirements
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.offers.node_counts import UNSEARCHABLE, pinned_nodes, searchable_fleet
@@ -61,7 +63,7 @@ def size(
     """
     catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
     inputs = workload_inputs(spec.workload, a, catalog)
-    goals = GoalLimits.of(spec, a)
+    goals = GoalLimits.of(spec, inputs.facts, catalog, a)
     fits, rejected, order, points = _collected(_evaluations(spec, catalog, inputs, goals, a, today))
     scope = "serving" if isinstance(inputs.job, ServingJob) else "training"
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not inputs.serves)
@@ -81,7 +83,7 @@ def size(
         unpinned=without_pinned_parallelism(spec, best[0], catalog, a, today) if best else None,
         notes=(*inputs.notes, *_notes(spec, best, misses, a)),
     )
-    return with_node_requirements(made, spec, catalog, a)
+    return with_node_requirements(with_cheapest_storage(made, spec, catalog, a), spec, catalog, a)
 
 
 def _collected(
@@ -175,15 +177,22 @@ def _storage(
     facts, chosen = inputs.facts, fits[0] if fits else None
     if not isinstance(inputs.job, TrainingJob):
         return facts, StorageNeed(facts.weights_bytes, basis=(Note(NoteKind.WEIGHTS_READ_ONCE),))
-    count, nodes = (chosen.candidate.accelerators, chosen.candidate.nodes) if chosen else (1, 1)
-    between = checkpoints.time_between_failures_s(count, nodes, bool(chosen and chosen.candidate.capacity == "spot"), a)
-    plan = checkpoints.plan_checkpoints(facts.checkpoint_bytes, between, goals.checkpoint_interval_s, a)
-    w = spec.workload
+    w, goodput = spec.workload, chosen.goodput if chosen else None
+    interval_s = goodput.checkpoint_interval_s if goodput else goals.checkpoint_interval_s or a.checkpoint_max_interval_s
+    plan = checkpoints.at_interval(facts.checkpoint_bytes, interval_s, a)
     read = dataset_read_bytes_per_s(facts, chosen.speed, w, a) if chosen and isinstance(w, TRAINING) else None
     keep = w.checkpoint.keep if isinstance(w, TRAINING) else 1
     basis = Note(NoteKind.CHECKPOINTS_KEPT, {"keep": keep, "gb": plan.bytes / 1e9, "write_s": plan.write_s})
-    capacity = checkpoints.capacity_bytes(plan.bytes, keep, facts.dataset_bytes, facts.weights_bytes)
-    need = StorageNeed(capacity, max(plan.throughput_bytes_per_s, read or 0.0), basis=(basis,))
+    need = StorageNeed(
+        capacity_bytes=checkpoints.capacity_bytes(plan.bytes, keep, facts.dataset_bytes, facts.weights_bytes),
+        throughput_bytes_per_s=plan.throughput_bytes_per_s + (read or 0.0),
+        basis=(basis,),
+        checkpoints_bytes=(keep + 1) * plan.bytes,
+        trainer=writes_to_bucket(inputs.job, tpu=bool(chosen and chosen.candidate.topology)),
+        waited_bytes=2 * (goodput.interruptions if goodput else 0.0) * plan.bytes + (0.0 if w.kind == "pretrain" else facts.weights_bytes),
+        hours=chosen.duration_s.p50 / HOUR if chosen and chosen.duration_s else 0.0,
+        usd_per_hour=(chosen.usd_per_hour if chosen else None) or 0.0,
+    )
     return replace(facts, checkpoint_interval_s=plan.interval_s), need
 
 
@@ -194,6 +203,11 @@ def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a:
     if chosen and chosen.cost_usd and isinstance(spec.workload, Serve) and spec.workload.revenue is not None:
         earned = (chosen.speed.tokens_per_s or 0.0) * spec.workload.revenue * HOUR * a.month_h
         yield Note(NoteKind.REVENUE_AT_PEAK, {"earned_usd": earned, "cost_usd": chosen.cost_usd.p50})
+    if isinstance(spec.workload, TRAINING):
+        named = {"data": spec.workload.data, "checkpoint": spec.workload.checkpoint}
+        for key, part in named.items():
+            if location(part.uri, None) and part.region is None:
+                yield Note(NoteKind.BUCKET_REGION_UNKNOWN, {"uri": part.uri or "", "key": f"{key}.region"})
     if len(spec.workloads) > 1:
         yield Note(NoteKind.WORKLOADS_SHARE_MACHINES, {"workload": spec.workload.name})
     if any(profile(p.cloud).is_owned and p.pin is None for p in spec.infra.places):

@@ -186,7 +186,8 @@ class Blueprint(Part):
     """Networks that may open SSH to a box, which has no public address: peered networks or a VPN. Session Manager needs no entry. Boxes on
     AWS only (N-17)."""
     storage: Storage = "auto"
-    """Shared file system of the nodes. Options of `lustre`: AWS only (N-21)."""
+    """Shared file system of the nodes; `auto`: FSx for Lustre, or only a bucket where the run costs less. Options of `lustre`: AWS only
+    (N-21)."""
     safety: Safety = Safety()
     """Protections of data and cost; AWS only (N-15)."""
     notify: tuple[Annotated[str, Field(pattern=r"^\S+@\S+\.\S+$", description="an e-mail address")], ...] = ()

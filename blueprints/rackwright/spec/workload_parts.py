@@ -66,6 +66,8 @@ class Data(Part):
     """Size on disk."""
     uri: Uri | None = None
     """Location of the data set."""
+    region: Text | None = None
+    """Region of the bucket in `uri`, to price the transfer to machines elsewhere; default: unknown, and not priced."""
 
 
 class Checkpoint(Part):
@@ -73,6 +75,8 @@ class Checkpoint(Part):
 
     uri: Uri | None = None
     """Destination; default: a bucket of the stack."""
+    region: Text | None = None
+    """Region of the bucket in `uri`, to price the transfer from machines elsewhere; default: unknown, and not priced."""
     interval: Annotated[Annotated[Literal["auto"], Tag("<auto>")] | Annotated[Duration, Tag(PLAIN)], auto_or_quantity] = "auto"
     """Time between checkpoints; `auto` balances the pause against the work lost at a failure."""
     keep: PositiveInt = 3

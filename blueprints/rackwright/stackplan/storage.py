@@ -18,6 +18,8 @@ class BucketPlan:
     abort_upload_days: int = 7
     old_versions_days: int = 30
     """Days to keep replaced and deleted versions."""
+    expected_gib: float | None = None
+    """Expected content, for the bill. None: not known."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from rackwright.sizing.note import Note, NoteKind
 
 TEXTS = {
     NoteKind.AUDIO_PASS: "One request is one pass over its audio; generating the text token by token is not counted",
+    NoteKind.BUCKET_REGION_UNKNOWN: "The region of {uri} is not set: transfers from and to other regions are not counted; set `{key}`",
     NoteKind.DIFFUSION_PASSES: "One request is one image of {passes:g} network passes; text encoding and image decoding are not counted",
     NoteKind.EXPERTS_UNCALIBRATED: (
         "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
@@ -36,6 +37,13 @@ TEXTS = {
         "{accelerator} has no bf16 arithmetic: training is in fp16 with dynamic loss scaling. Memory is that of bf16, "
         "with fp32 master weights, and one step in about 2,000 is skipped"
     ),
+    NoteKind.CHECKPOINT_PAUSES: (
+        "Each checkpoint pauses training for {pause_s:,.0f} s: its share of {gib:,.0f} GiB per node exceeds the free {free_gib:,.0f} GiB of"
+        " host memory"
+    ),
+    NoteKind.HOST_LIMIT: (
+        "{part} of {machine} limit the run to {samples_per_s:,.0f} samples/s; its accelerators can take {wanted_per_s:,.0f}"
+    ),
     NoteKind.IDLE_ACCELERATORS: "{idle} of {bought} accelerators are paid for but idle",
     NoteKind.MODE_STOPS_MACHINES: "{mode} stops its machines after {window_h:,.0f} h; replicas then queue again",
     NoteKind.NEURON_UNCALIBRATED: (
@@ -53,18 +61,25 @@ TEXTS = {
     NoteKind.DEADLINE_USED: "deadline: {used:.0%} used at p80",
     NoteKind.DEVICE_MEMORY_USED: "{used:.0%} of accelerator memory, {max:.0%} allowed",
     NoteKind.HOST_MEMORY_USED: "{used:.0%} of memory, {max:.0%} allowed",
+    NoteKind.ADAPTER_CHECKPOINTS: "adapter checkpoints of {gb:,.2f} GB in all, written to local disks and copied to the bucket",
+    NoteKind.BUCKET_LIMIT: "bucket, {gb_per_s:,.1f} GB/s from {nodes} nodes",
     NoteKind.CHECKPOINT_SHARE: "{gib:,.1f} GiB of a checkpoint",
     NoteKind.CHECKPOINT_SHARES: "shares of two checkpoints",
     NoteKind.CHECKPOINTS_KEPT: "{keep} checkpoints of {gb:,.1f} GB, one more being written within {write_s:.0f} s, dataset, weights",
     NoteKind.CLIENT_LIMIT: "limit of the file system for one node: {gbit_per_s:g} Gbit/s over {interface}",
     NoteKind.CONTAINERS: "containers",
     NoteKind.DATA_AND_CHECKPOINTS: "data and checkpoints",
-    NoteKind.DATA_DISK: "data disk of the box for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB",
+    NoteKind.DATA_DISK: "data disk of the box for {gb_per_s:,.3g} GB/s and {gb:,.0f} GB",
     NoteKind.DATASET_SHARE: "share of the dataset",
     NoteKind.DECODED_IMAGES: "decoded images",
     NoteKind.DETOKENISATION: "engine, detokenisation",
-    NoteKind.DISK: "a disk for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB",
+    NoteKind.DIRECT_CHECKPOINTS: (
+        "checkpoints for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB; assumes that the {trainer} trainer writes them to the bucket itself"
+    ),
+    NoteKind.DISK: "a disk for {gb_per_s:,.3g} GB/s and {gb:,.0f} GB",
     NoteKind.DISK_LIMIT: "limited to {gb_per_s:,.2f} GB/s",
+    NoteKind.DISK_RATE_UNKNOWN: "throughput not published",
+    NoteKind.EXISTING_BUCKET: "in your bucket, which is not in the bill",
     NoteKind.FULL_LOAD_INCLUDED: "at full load; included in the machine price",
     NoteKind.FULL_LOAD_OF_SERVERS: "{nodes} x {server} at full load",
     NoteKind.FULL_LOAD_OWNED: "at full load; you provide supply and cooling",

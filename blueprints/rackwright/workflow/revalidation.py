@@ -98,7 +98,8 @@ def _first_format(decision: Decision, path: Path) -> list[Problem]:
 
 
 def _merged(old: SizingPlan, new: SizingPlan) -> SizingPlan:
-    """The new plan with the recorded zones and prices. Shared storage never shrinks, because shrinking replaces it."""
+    """The new plan with the recorded zones and prices. Shared storage never shrinks and stays of its kind, because
+    changing it replaces it."""
     was, fit = old.fits[0].candidate, new.fits[0]
     same = {"zones": was.zones, "price_usd_per_hour": was.price_usd_per_hour, "price_as_of": was.price_as_of}
     same |= {"price_source": was.price_source, "price_region": was.price_region}
@@ -106,6 +107,7 @@ def _merged(old: SizingPlan, new: SizingPlan) -> SizingPlan:
         new.storage,
         capacity_bytes=max(old.storage.capacity_bytes, new.storage.capacity_bytes),
         throughput_bytes_per_s=max(old.storage.throughput_bytes_per_s, new.storage.throughput_bytes_per_s),
+        in_bucket=old.storage.in_bucket,
     )
     return replace(new, fits=(replace(fit, candidate=replace(fit.candidate, **same)),), storage=storage)
 

@@ -21,6 +21,7 @@ LATER = {
     "notify": [],
     "permissions_boundary": None,
     "pod_logs": "none",
+    "region": None,
     "require_api_key": True,
     "require_tls": True,
     "role": None,

@@ -2,7 +2,8 @@
 
 from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
-from rackwright.sizing.node.file_system import data_disk_size
+from rackwright.sizing.node.bucket import bucket_gib
+from rackwright.sizing.node.file_system import data_disk_size, uses_bucket
 from rackwright.spec.workload import TRAINING, Serve
 from rackwright.stackplan import BucketPlan, DiskPlan, Grant
 
@@ -36,13 +37,17 @@ def _bucket(context: CompileContext, key: str, uri: str | None) -> BucketPlan:
     if uri is None:
         folder = context.sizing.facts.model if key == "weights" else ""
         days = VERSION_DAYS.get(key, DEFAULT_VERSION_DAYS)
-        return BucketPlan(key, prefix=folder, hierarchical=hierarchical, versioned=not hierarchical, old_versions_days=days)
+        holds_all = key == "checkpoints" and uses_bucket(context.spec, context.sizing) and context.running.file_system is None
+        size_gib = bucket_gib(context.sizing.storage) if holds_all else None
+        # every checkpoint replaces an older one: versions would keep hundreds of them
+        versioned = not hierarchical and not holds_all
+        return BucketPlan(key, "", folder, versioned, hierarchical, old_versions_days=days, expected_gib=size_gib)
     name, _, prefix = uri.partition("://")[2].partition("/")
     return BucketPlan(key, existing_name=name, prefix=prefix.strip("/"), versioned=False)
 
 
 def data_disk(context: CompileContext) -> DiskPlan:
     """The data volume of a box, in the size that the SizingPlan shows."""
-    size_gib, mib_s = data_disk_size(context.sizing.storage, context.catalog)
+    size_gib, mib_s = data_disk_size(context.sizing.storage, context.catalog, context.machine)
     included, per_mib_s = (context.catalog.storage_limit("ebs-gp3", limit) for limit in ("included_iops", "iops_per_mib_s"))
     return DiskPlan(size_gib, iops=max(included, mib_s * per_mib_s), throughput_mib_s=mib_s)

@@ -150,6 +150,7 @@ def _speed_rows(speed: Speed) -> list[tuple[str, str]]:
         ("compute", speed.compute_s and span(speed.compute_s)),
         ("exposed communication", speed.communication_s and span(speed.communication_s)),
         ("pipeline bubble", speed.bubble_s and span(speed.bubble_s)),
+        ("waiting for samples", speed.input_s and span(speed.input_s)),
         ("model FLOPs utilisation", speed.mfu and percent(speed.mfu)),
         ("time to first token", speed.ttft_s and span(speed.ttft_s)),
         ("time per output token", speed.tpot_s and span(speed.tpot_s)),

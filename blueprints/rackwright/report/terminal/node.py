@@ -64,7 +64,7 @@ def _data(found: NodeRequirements) -> Iterator[str]:
     """Checkpoint and dataset rates, and the file system for them."""
     if found.checkpoint_bytes and found.checkpoint_write_s and found.checkpoint_bytes_per_s:
         rate = size_text(found.checkpoint_bytes_per_s)
-        yield f"checkpoints of {size_text(found.checkpoint_bytes)} written within {found.checkpoint_write_s:g} s, {rate}/s"
+        yield f"checkpoints of {size_text(found.checkpoint_bytes)} written within {amount(found.checkpoint_write_s)} s, {rate}/s"
     if found.dataset_read_bytes_per_s:
         yield f"data read at {size_text(found.dataset_read_bytes_per_s)}/s"
     if fs := found.file_system:

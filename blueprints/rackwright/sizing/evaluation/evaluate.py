@@ -4,14 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation import checkpoints
+from rackwright.sizing.evaluation.host_limits import fed_by_host
+from rackwright.sizing.evaluation.transfers import Buckets, written_checkpoints
 from rackwright.sizing.metrics import Goodput, Interval, Memory
+from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.offers.offer import Offer
-from rackwright.sizing.plan import Fit, Rejected
+from rackwright.sizing.plan import Fit, Rejected, Transfer, WorkloadFacts
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import Outcome, at_p80, interval
 from rackwright.spec.spec import Spec
@@ -26,7 +30,8 @@ class GoalLimits:
     """Goals and limits of the spec in numbers.
 
     month_h: hours that the cost goal of a serving stack covers, None for runs that end. is_joined: machines work on one job.
-    start: seconds until machines are ready. queue: seconds in the queue of flex-start.
+    start: seconds until machines are ready. queue: seconds in the queue of flex-start. work: work of the run for its hosts.
+    buckets: where its data is.
     """
 
     max_duration_s: float | None
@@ -38,11 +43,13 @@ class GoalLimits:
     is_joined: bool
     start: Interval
     queue: Interval
-    losses: dict[tuple[int, int, bool], "InterruptionLoss"] = field(default_factory=dict, compare=False)
-    """Cache by accelerators, nodes and spot."""
+    work: HostWork
+    buckets: Buckets
+    losses: dict[tuple[str, int, bool], "InterruptionLoss"] = field(default_factory=dict, compare=False)
+    """Cache by machine, nodes and spot."""
 
     @staticmethod
-    def of(spec: Spec, a: Assumptions) -> "GoalLimits":
+    def of(spec: Spec, facts: WorkloadFacts, catalog: Catalog, a: Assumptions) -> "GoalLimits":
         w = spec.workload
         interval_s = getattr(getattr(w, "checkpoint", None), "interval", None)
         return GoalLimits(
@@ -55,6 +62,8 @@ class GoalLimits:
             is_joined=w.kind not in ("serve", "batch"),
             start=interval(a.startup_s, a.startup_band),
             queue=interval(a.flex_wait_s, a.flex_wait_band),
+            work=HostWork.of(spec, facts, catalog),
+            buckets=Buckets.of(spec, facts, catalog),
         )
 
 
@@ -84,22 +93,44 @@ class RunTimes:
 
 def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: Assumptions) -> Fit | Rejected:
     """A Fit where every constraint holds or a pin overrules those that fail, else a Rejected with every failed constraint."""
+    outcome, limit = fed_by_host(offer, nodes, outcome, goals.work)
     run, price = _run_times(offer, nodes, outcome, goals, a), offer.price_usd_per_hour
     hourly = None if price is None else price * nodes
     cost = _cost(offer, hourly, run.duration, goals)
     rejections = [*offer.rejections, *outcome.rejections, *_machine_rejections(offer, nodes, goals, a)]
-    rejections += _goal_rejections(offer, run, cost, goals)
+    moved = _transfers(offer, run, goals)
+    paid = sum(each.usd or 0.0 for each in moved)
+    rejections += _goal_rejections(offer, run, cost and cost.plus(Interval(paid, paid, paid)), goals)
     if len(rejections) > 1:
         rejections = sorted(dict.fromkeys(rejections), key=lambda r: -r.distance)
     candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
     if outcome.memory is None or any(r.limit not in OVERRULABLE or not offer.pinned for r in rejections):
         return Rejected(candidate, tuple(rejections), cost.p50 if cost else None, run.finish.p50 if run.finish else None)
-    tightest = _tightest(outcome.memory, bool(offer.accelerator), cost, run.finish, goals)
+    tightest = limit or _tightest(outcome.memory, bool(offer.accelerator), cost, run.finish, goals)
     return Fit(
         candidate=candidate, memory=outcome.memory, speed=outcome.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
         evidence=outcome.evidence, goodput=run.goodput, wait_s=run.wait, overruled=tuple(rejections), tightest=(tightest,),
-        notes=tuple(_notes(offer, nodes, outcome, cost, run, goals)),
+        transfers=moved, notes=(*_pauses(offer, nodes, run, goals, a), *_notes(offer, nodes, outcome, cost, run, goals)),
     )  # fmt: skip
+
+
+def _transfers(offer: Offer, run: RunTimes, goals: GoalLimits) -> tuple[Transfer, ...]:
+    if not (goals.buckets.data or goals.buckets.checkpoints):
+        return ()
+    interval_s = run.goodput.checkpoint_interval_s if run.goodput else 0.0
+    written = written_checkpoints(run.duration.p50 if run.duration else None, interval_s)
+    return tuple(goals.buckets.transfers(offer.offering.cloud, offer.offering.region, written))
+
+
+def _pauses(offer: Offer, nodes: int, run: RunTimes, goals: GoalLimits, a: Assumptions) -> Iterator[Note]:
+    """Host memory without room for the copy of a checkpoint, which then pauses training until it is written."""
+    checkpoint = goals.work.checkpoint_bytes
+    if run.goodput is None or not run.goodput.checkpoint_interval_s or not checkpoint:
+        return
+    host = goals.work.checkpoint_host(offer.machine, offer.accelerator, nodes, a)
+    if not host.holds(checkpoint):
+        values = {"gib": checkpoint / nodes / GIB, "free_gib": (host.free_bytes or 0.0) / GIB}
+        yield Note(NoteKind.CHECKPOINT_PAUSES, values | {"pause_s": checkpoints.pause_s(checkpoint, host, a)})
 
 
 def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, run: RunTimes, goals: GoalLimits) -> Iterator[Note]:
@@ -148,9 +179,10 @@ def _run_times(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a:
     """Work, start-up, and time lost to checkpoints, faults and reclaims, each with its own interval."""
     if outcome.work_s is None:
         return RunTimes()
-    mode, each = offer.offering.capacity, offer.machine.accelerator_count or 1
-    key = (nodes * each, nodes, mode == CapacityMode.SPOT) if goals.is_joined else (each, 1, mode == CapacityMode.SPOT)
-    loss = goals.losses.get(key) or goals.losses.setdefault(key, _interruption_loss(*key, goals, a))
+    mode = offer.offering.capacity
+    count, is_spot = nodes if goals.is_joined else 1, mode == CapacityMode.SPOT
+    key = (offer.machine.name, count, is_spot)
+    loss = goals.losses.get(key) or goals.losses.setdefault(key, _interruption_loss(offer, count, is_spot, goals, a))
     work, band, start = outcome.work_s / a.goodput_routine, outcome.band, goals.start
     middle = work / (1 - loss.mid)
     duration = Interval(work * band.low / (1 - loss.low) + start.p10, middle + start.p50, work * band.high / (1 - loss.high) + start.p90)
@@ -159,11 +191,15 @@ def _run_times(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a:
     return RunTimes(duration, goals.queue if mode == CapacityMode.FLEX_START else None, goodput)
 
 
-def _interruption_loss(accelerators: int, nodes: int, spot: bool, goals: GoalLimits, a: Assumptions) -> InterruptionLoss:
+def _interruption_loss(offer: Offer, nodes: int, is_spot: bool, goals: GoalLimits, a: Assumptions) -> InterruptionLoss:
     """Time lost to interruptions; machines that do not work on one job write no checkpoints and fail independently."""
-    at = checkpoints.interruptions(accelerators, nodes, spot, a)
-    every = (goals.checkpoint_interval_s or checkpoints.best_interval_s(a.checkpoint_pause_s, at.between_s, a)) if goals.is_joined else 0.0
-    mid = checkpoints.lost_share(every, a.checkpoint_pause_s, at)
+    at = checkpoints.interruptions(nodes * (offer.machine.accelerator_count or 1), nodes, is_spot, a)
+    host, checkpoint = goals.work.checkpoint_host(offer.machine, offer.accelerator, nodes, a), goals.work.checkpoint_bytes
+    every, pause, drain = 0.0, a.checkpoint_pause_s, 0.0
+    if goals.is_joined:
+        every = goals.checkpoint_interval_s or checkpoints.auto_interval_s(checkpoint, host, at.between_s, a)
+        pause, drain = checkpoints.pause_s(checkpoint, host, a), checkpoints.drain_s(checkpoint, host, a)
+    mid = checkpoints.lost_share(every, pause, at, drain)
     return InterruptionLoss(mid / a.interruption_band, mid, min(mid * a.interruption_band, checkpoints.MAX_LOST_SHARE), at.between_s, every)
 
 

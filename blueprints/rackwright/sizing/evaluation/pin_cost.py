@@ -27,7 +27,7 @@ def without_pinned_parallelism(spec: Spec, fit: Fit, catalog: Catalog, a: Assump
     workload = spec.workload.model_copy(update={"parallelism": Parallelism()})
     freed = spec.model_copy(update={"workloads": (workload, *spec.workloads[1:])})
     inputs = workload_inputs(freed.workload, a, catalog)
-    fleet, goals = searchable_fleet(freed, catalog, a, today), GoalLimits.of(freed, a)
+    fleet, goals = searchable_fleet(freed, catalog, a, today), GoalLimits.of(freed, inputs.facts, catalog, a)
     for entry in fleet.entries:
         for nodes, target in entry.counts:
             made = entry.offer.candidate(chosen.nodes if inputs.serves else nodes, chosen.parallelism, chosen.precision)

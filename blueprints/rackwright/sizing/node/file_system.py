@@ -28,10 +28,11 @@ from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Candidate, SizingPlan, StorageNeed
 from rackwright.spec.blueprint import LustreOptions, LustreStorage, OwnImage
 from rackwright.spec.spec import Spec
-from rackwright.units import GIB, TIB
+from rackwright.units import GIB, MIB, TIB
 
-MIB = 2**20
 DATA_DISK_MIN_GIB, DATA_DISK_STEP_GIB = 100, 10
+TIMES = (1, 2, 4, 8, 16, 32)
+"""Multiples of the needed throughput of which the cheapest for the whole run is taken: machines wait less for a faster storage."""
 DEFAULT_OPTIONS = LustreOptions()
 
 
@@ -53,19 +54,36 @@ def reads_over_efa(machine: Machine, image: str) -> bool:
     return machine.lustre_interfaces > 0 and image.partition("-")[0] == "al2023"
 
 
-def data_disk_size(need: StorageNeed, catalog: Catalog) -> tuple[int, int]:
-    """(GiB, MiB/s) of the gp3 data disk of a box."""
+def data_disk_size(need: StorageNeed, catalog: Catalog, machine: Machine | None = None) -> tuple[int, int]:
+    """(GiB, MiB/s) of the gp3 data disk of a box: of the rates that suffice, the one with which the run costs least.
+
+    machine: whose disk connection limits the rate.
+    """
     size_gib = math.ceil(need.capacity_bytes * NODE_ASSUMPTIONS.file_system_headroom / GIB / DATA_DISK_STEP_GIB) * DATA_DISK_STEP_GIB
-    rate_mib_s = math.ceil(need.throughput_bytes_per_s / MIB)
-    highest = round((catalog.volume("ebs-gp3").max_read_bytes_per_s or math.inf) / MIB)
-    return max(DATA_DISK_MIN_GIB, size_gib), min(highest, max(catalog.storage_limit("ebs-gp3", "included_mib_s"), rate_mib_s))
+    connection = machine.block_storage_bytes_per_s if machine else None
+    highest = round(min(catalog.volume("ebs-gp3").max_read_bytes_per_s or math.inf, connection or math.inf) / MIB)
+    included = catalog.storage_limit("ebs-gp3", "included_mib_s")
+    least = min(highest, max(included, math.ceil(need.throughput_bytes_per_s / MIB)))
+    rates = {min(highest, times * least) for times in TIMES}
+    rate_mib_s = min(rates, key=lambda rate: (need.run_usd(_disk_rate_usd(rate, catalog), rate * MIB), rate))
+    return max(DATA_DISK_MIN_GIB, size_gib), rate_mib_s
+
+
+def _disk_rate_usd(mib_s: int, catalog: Catalog) -> float:
+    """US dollars per month of the throughput of a gp3 disk, and of the IOPS that it requires, above what its size includes."""
+    included, iops_included, per_mib_s = (
+        catalog.storage_limit("ebs-gp3", limit) for limit in ("included_mib_s", "included_iops", "iops_per_mib_s")
+    )
+    more = {"ebs-gp3-throughput": max(0, mib_s - included), "ebs-gp3-iops": max(0, mib_s * per_mib_s - iops_included)}
+    fees = {name: next((fee.usd for fee in catalog.fees if fee.name == name), math.inf) for name in more}
+    return sum(count * fees[name] for name, count in more.items() if count)
 
 
 def lustre_size(
     spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Machine, catalog: Catalog, recorded: LustreSize | None = None
 ) -> LustreSize | None:
-    """The file system of a training cluster on AWS: the spec's options, and for the rest the cheapest size that holds the run's data and
-    delivers its throughput to these machines. None where the spec disables it.
+    """The file system of a training cluster on AWS: the spec's options, and for the rest the size that holds the run's data, delivers its
+    throughput to these machines, and costs the run least. None where the spec disables it, and for `auto` where a bucket is cheaper.
 
     Sizes in the spec are used unchanged; rules reject those that are not sold. recorded: the file system of a running stack, whose tier
     and network stay, because changing them replaces it; it only grows. One with EFA stays only with machines and images that use EFA.
@@ -75,21 +93,32 @@ def lustre_size(
         return None
     if recorded and bool(recorded.ssd_tier) == (options.tiering == "ssd") and (_able(spec, machine) or not recorded.efa):
         return _grown(plan, options, recorded, catalog)
+    if uses_bucket(spec, plan):
+        return None
     able = _able(spec, machine) and any(query.is_offered(row, candidate.region) for row in query.ssd_tiers(catalog, rdma=True).values())
     over = {efa: lustre_clients_of(spec, candidate, machine, efa, catalog) for efa in _networks(options, able)}
     need, choose = plan.storage, _tiered if options.tiering == "intelligent" else _ssd
-    sizes = [size for efa, clients in over.items() for size in choose(plan, options, efa, clients, catalog)]
+    faster = [replace(need, throughput_bytes_per_s=times * need.throughput_bytes_per_s) for times in (TIMES if need.hours else TIMES[:1])]
+    plans = [replace(plan, storage=each) for each in faster]
+    sizes = {size for each in plans for efa, clients in over.items() for size in choose(each, options, efa, clients, catalog)}
     if not sizes:
         raise CatalogError(f"no Lustre tier of {options.throughput or 'any'} MB/s per TiB")
     fast = need.throughput_bytes_per_s > catalog.storage_limit(SERVICE, "efa_recommended_above_gb_s") * 1e9
 
     def rank(size: LustreSize) -> tuple[float, ...]:
-        """Tiers that the region offers, then missing throughput, AWS's recommendation of EFA for fast file systems, and the price."""
-        missing = need.throughput_bytes_per_s - delivered(size, over[size.efa], catalog).bytes_per_s
+        """Tiers that the region offers, then missing throughput, AWS's recommendation of EFA for fast file systems, and the cost."""
+        found = delivered(size, over[size.efa], catalog).bytes_per_s
+        missing = max(0.0, round((need.throughput_bytes_per_s - found) / 1e6))
         offered = query.is_offered(catalog.volume(size.volume), candidate.region)
-        return not offered, max(0.0, round(missing / 1e6)), fast and not size.efa, _usd_per_month(size, catalog)
+        usd = usd_per_month(size, catalog)
+        return not offered, missing, fast and not size.efa, need.run_usd(usd, found), usd, size.ssd_tier, size.efa
 
     return min(sizes, key=rank)
+
+
+def uses_bucket(spec: Spec, plan: SizingPlan) -> bool:
+    """Whether sizing chose a bucket for the checkpoints, and the spec leaves the choice."""
+    return plan.storage.in_bucket and spec.blueprint.storage == "auto"
 
 
 def _options(spec: Spec) -> LustreOptions | None:
@@ -129,7 +158,7 @@ def earlier_lustre_size(spec: Spec, plan: SizingPlan, candidate: Candidate, mach
     choose = _tiered if options.tiering == "intelligent" else _ssd
     sizes = choose(plan, options.model_copy(update={"efa": efa}), efa, clients, catalog)
     if options.capacity is None:
-        return min(sizes, key=lambda size: _usd_per_month(size, catalog))
+        return min(sizes, key=lambda size: usd_per_month(size, catalog))
     need = plan.storage.throughput_bytes_per_s
     return next((size for size in sizes if delivered(size, clients, catalog).tier_bytes_per_s >= need), sizes[-1])
 
@@ -173,10 +202,11 @@ def _delivering_bytes(need: StorageNeed, tier: Volume, clients: LustreClients) -
     return max(_ssd_bytes(replace(need, throughput_bytes_per_s=reachable), tier), (servers - 1) * (tier.server_bytes or 0) + 1)
 
 
-def _usd_per_month(size: LustreSize, catalog: Catalog) -> float:
-    """US dollars per month of an SSD tier, infinite without a published price; the throughput of a tiered one, which alone differs."""
+def usd_per_month(size: LustreSize, catalog: Catalog) -> float:
+    """US dollars per month of an SSD tier, or of the throughput of a tiered file system, in which two differ; infinite without a price."""
     if not size.ssd_tier:
-        return size.throughput_mb_s or 0
+        fee = next((fee.usd for fee in catalog.fees if fee.name == "fsx-lustre-tiered-throughput"), math.inf)
+        return (size.throughput_mb_s or 0) * fee
     price = catalog.volume(size.volume).price_usd_per_byte_month
     return math.inf if price is None else size.capacity_gib * GIB * price
 
@@ -220,9 +250,9 @@ def planned_file_system(
     if kind == "tpu-pod":
         return None
     if kind == "box" and "ebs-gp3" in sold:
-        size_gib, rate_mib_s = data_disk_size(need, catalog)
+        size_gib, rate_mib_s = data_disk_size(need, catalog, machine)
         price = catalog.volume("ebs-gp3").price_usd_per_byte_month
-        usd = None if price is None else size_gib * GIB * price
+        usd = None if price is None else size_gib * GIB * price + _disk_rate_usd(rate_mib_s, catalog)
         limit = Note(NoteKind.DISK_LIMIT, {"gb_per_s": rate_mib_s * MIB / 1e9})
         slow = (limit,) if rate_mib_s * MIB < need.throughput_bytes_per_s else ()
         return FileSystem("ebs-gp3", size_gib * GIB, rate_mib_s * MIB, usd, basis=(storage_note(NoteKind.DATA_DISK, need), *slow))

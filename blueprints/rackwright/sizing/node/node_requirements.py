@@ -14,12 +14,14 @@ from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.node import formulas, power
-from rackwright.sizing.node.file_system import LustreSize, planned_file_system, storage_note
+from rackwright.sizing.node.bucket import planned_bucket
+from rackwright.sizing.node.file_system import LustreSize, planned_file_system, storage_note, uses_bucket
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS, Tier
+from rackwright.sizing.node.host_work import sample_bytes
 from rackwright.sizing.node.lustre_throughput import lustre_clients
 from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
 from rackwright.sizing.note import Note, NoteKind
-from rackwright.sizing.plan import Fit, SizingPlan, WorkloadFacts
+from rackwright.sizing.plan import Fit, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Custom, Finetune, Pretrain, Serve
 from rackwright.units import GIB, TIB
@@ -61,12 +63,11 @@ def node_requirements(
     if not isinstance(w, TRAINING):
         images = isinstance(w, Serve) and architecture_of(w.model)[0].kind == "diffusion"
         return NodeRequirements(c.nodes, (*_serving(plan, fit, node, a, images), *supplies), power=drawn, owned=owned)
-    interval = w.checkpoint.interval if isinstance(w.checkpoint.interval, float) else None
-    window = checkpoints.plan_checkpoints(plan.facts.checkpoint_bytes, 1.0, interval, a)
-    sample = _sample_bytes(w)
+    window = checkpoints.at_interval(plan.facts.checkpoint_bytes, plan.facts.checkpoint_interval_s, a)
+    sample = sample_bytes(w)
     read = dataset_read_bytes_per_s(plan.facts, fit.speed, w, a)
     throughput = window.throughput_bytes_per_s
-    storage = planned_file_system(spec, plan, c, node, catalog, partial(_recommended, plan, fit, catalog), recorded)
+    storage = _storage(spec, plan, fit, catalog, a, recorded)
     traffic = _network(fit, node, plan.facts.trainable_parameters or plan.facts.parameters, throughput + (read or 0.0), storage)
     return NodeRequirements(
         nodes=c.nodes,
@@ -90,7 +91,8 @@ def _training(
     memory = formulas.host_memory_bytes(a.host_base_bytes, a.host_per_accelerator_bytes, per_node, part, sample)
     images = (Note(NoteKind.DECODED_IMAGES),) if sample else ()
     yield _memory(node, memory, Note(NoteKind.PROCESSES), Note(NoteKind.CHECKPOINT_SHARE, {"gib": part / GIB}), *images)
-    samples, tokens = (s.samples_per_s or 0.0) / c.nodes, (s.tokens_per_s or 0.0) / c.nodes
+    waiting = s.step_s / (s.step_s - s.input_s) if s.step_s and s.input_s else 1.0  # the host is sized for the accelerators' own rate
+    samples, tokens = (s.samples_per_s or 0.0) * waiting / c.nodes, (s.tokens_per_s or 0.0) / c.nodes
     decoding, reading = Note(NoteKind.IMAGE_DECODING, {"images_per_s": samples}), Note(NoteKind.TOKEN_READING, {"tokens_per_s": tokens})
     vcpus = formulas.training_vcpus(per_node, samples if sample else 0.0, sample, 0.0 if sample else tokens)
     yield NodeRequirement("processors", vcpus, node.vcpus, "vCPU", basis=(decoding if sample else reading,))
@@ -158,42 +160,52 @@ def _burst(node: Machine) -> tuple[Note, ...]:
     return (Note(kind, {"machine": node.name, "peak_gbit_per_s": node.network_bytes_per_s * 8 / 1e9}),)
 
 
-def _sample_bytes(w: Pretrain | Finetune) -> float:
-    """Bytes of one image on disk; 0 where the data is text."""
-    kind = architecture_of(w.model)[0].kind
-    if kind not in ("diffusion", "vision"):
-        return 0.0
-    if w.data.size and w.data.samples:
-        return w.data.size / w.data.samples
-    return NODE_ASSUMPTIONS.diffusion_bytes if kind == "diffusion" else NODE_ASSUMPTIONS.vision_bytes
-
-
 def dataset_read_bytes_per_s(facts: WorkloadFacts, speed: Speed, w: Pretrain | Finetune, a: Assumptions) -> float | None:
     """Rate at which the whole run reads its dataset; None where the speed is unknown."""
-    if sample := _sample_bytes(w):
+    if sample := sample_bytes(w):
         return None if speed.samples_per_s is None else speed.samples_per_s * sample
     if speed.tokens_per_s is None:
         return None
     return checkpoints.read_bytes_per_s(speed.tokens_per_s, facts.dataset_bytes, facts.tokens, a)
 
 
-def _recommended(plan: SizingPlan, fit: Fit, catalog: Catalog) -> FileSystem | None:
-    """Where this release builds no storage: a disk of one node, else the cheapest shared file system of the cloud that is large and fast
-    enough."""
+def _storage(spec: Spec, plan: SizingPlan, fit: Fit, catalog: Catalog, a: Assumptions, recorded: LustreSize | None) -> FileSystem | None:
+    """The bucket, disk or file system of a training run."""
+    c, node = fit.candidate, catalog.machine(fit.candidate.machine)
+    if uses_bucket(spec, plan) and recorded is None:
+        return planned_bucket(spec, plan, c, node, catalog, a)
+    return planned_file_system(spec, plan, c, node, catalog, partial(_recommended, spec, plan, fit, catalog, a), recorded)
+
+
+def _recommended(spec: Spec, plan: SizingPlan, fit: Fit, catalog: Catalog, a: Assumptions) -> FileSystem | None:
+    """Where this release builds no storage: a disk of one node, a bucket where the trainer writes there, else the cheapest shared file
+    system of the cloud that is large and fast enough."""
     c, need = fit.candidate, plan.storage
-    over_tcp = lustre_clients(catalog.machine(c.machine), c.nodes, 0, catalog).total_bytes_per_s
+    machine, cloud = catalog.machine(c.machine), profile(c.cloud)
+    if c.nodes == 1 and (disk := _disk_of_node(need, machine, catalog)):
+        return disk
+    if need.trainer and cloud.object_volume:
+        return planned_bucket(spec, plan, c, machine, catalog, a)
+    over_tcp = lustre_clients(machine, c.nodes, 0, catalog).total_bytes_per_s
     rdma = c.fabric == "efa" and need.throughput_bytes_per_s > over_tcp
-    if c.nodes == 1:
-        disk = next((v for v in catalog.volumes if v.cloud == c.cloud and v.kind == "block" and v.max_write_bytes_per_s), None)
-        if disk and disk.max_write_bytes_per_s and need.throughput_bytes_per_s <= disk.max_write_bytes_per_s:
-            usd = None if disk.price_usd_per_byte_month is None else disk.price_usd_per_byte_month * need.capacity_bytes
-            return FileSystem(disk.name, need.capacity_bytes, need.throughput_bytes_per_s, usd, basis=(storage_note(NoteKind.DISK, need),))
     tiers = []
     for v in query.shared_file_systems(catalog, c.cloud, rdma):
         if rate := query.tier_bytes_per_s(v, TIB):
             size = v.allowed_bytes(formulas.tier_bytes(need.capacity_bytes, need.throughput_bytes_per_s, rate))
             tiers.append(Tier(v.name, size, rate, v.price_usd_per_byte_month))
     return formulas.cheapest_tier(tiers, storage_note(NoteKind.SHARED_FILE_SYSTEM, need))
+
+
+def _disk_of_node(need: StorageNeed, machine: Machine, catalog: Catalog) -> FileSystem | None:
+    """The cloud's default disk for one node; None where it cannot write fast enough. Its rate may not be published."""
+    disk = catalog.volume_by_name.get(profile(machine.cloud).disk_volumes.get("balanced", ""))
+    if disk is None or need.throughput_bytes_per_s > (disk.max_write_bytes_per_s or math.inf):
+        return None
+    size = need.capacity_bytes * NODE_ASSUMPTIONS.file_system_headroom
+    usd = None if disk.price_usd_per_byte_month is None else disk.price_usd_per_byte_month * size
+    unknown = () if disk.max_write_bytes_per_s else (Note(NoteKind.DISK_RATE_UNKNOWN),)
+    rate = need.throughput_bytes_per_s if disk.max_write_bytes_per_s else None
+    return FileSystem(disk.name, size, rate, usd, basis=(storage_note(NoteKind.DISK, need), *unknown))
 
 
 def _power(fit: Fit, node: Machine, accelerator: Accelerator | None, server: Server | None) -> Power | None:

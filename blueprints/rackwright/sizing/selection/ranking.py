@@ -14,11 +14,11 @@ def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_fo
     unless optimize_for is time, then the objective. Of equal servers smaller machines first: they scale in smaller steps.
     """
     fits = list(fits)
-    best_cost = min((f.cost_usd.p50 for f in fits if f.cost_usd), default=1.0) or 1.0
+    best_cost = min((f.cost_usd.p50 + f.transfer_usd for f in fits if f.cost_usd), default=1.0) or 1.0
     best_time = min((f.time_s for f in fits), default=1.0) or 1.0
 
     def key(f: Fit) -> tuple:
-        cost = f.cost_usd.p50 / best_cost if f.cost_usd else float("inf")
+        cost = (f.cost_usd.p50 + f.transfer_usd) / best_cost if f.cost_usd else float("inf")
         time = f.time_s / best_time
         score = {"cost": (cost, time), "time": (time, cost), "balanced": (cost * time, cost)}[optimize_for]
         several = vertical_first and optimize_for != "time" and f.candidate.is_spread

@@ -1,14 +1,20 @@
-"""S-10..S-23, S-65, S-66, S-111: consistency of the fields of one workload."""
+"""S-10..S-23, S-65, S-66, S-111, S-135 to S-137: consistency of the fields of one workload."""
 
 from collections.abc import Iterator
 
-from rackwright.diagnostics.problem import Level, Stage
+from rackwright.catalog.query import nearest
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.estimator.config import accelerators
+from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.evaluation.transfers import location
 from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Serve
+from rackwright.spec.workload_parts import Checkpoint, Data
 from rackwright.validation.spec.registry import SpecContext, rule
 
 SOURCES = ("base", "config", "architecture")
+MAX_PAUSED_SHARE = 0.05
+"""Share of the training time that pauses of checkpoints may take; rackwright's choice 2026-11."""
 
 
 @rule("S-10")
@@ -225,3 +231,42 @@ def run_is_used(context: SpecContext) -> Iterator[Violation]:
             fix, stops = "set it in the job that you submit to the stack, and leave it out here", keys != ["secrets"]
             stage = Stage.BUILD if stops else Stage.PLAN
             yield Violation(at / "run", fix, message, about_key=True, stage=stage, blocks_update=stops)
+
+
+@rule("S-135")
+def bucket_region_exists(context: SpecContext) -> Iterator[Violation]:
+    """The region of a bucket is a region of the cloud of its URI."""
+    for at, part in _buckets(context):
+        bucket = location(part.uri, part.region)
+        known = context.regions.get(bucket.cloud, []) if bucket else []
+        if bucket and part.region and part.region not in known:
+            near = ", ".join(nearest(part.region, known))
+            fix = f"use {near}" if near else f"use a region of {bucket.cloud}, or leave it out"
+            yield Violation(at / "region", fix, f"{bucket.cloud}, the cloud of {part.uri}, has no region {part.region} in the catalog")
+
+
+@rule("S-136")
+def bucket_region_belongs_to_a_bucket(context: SpecContext) -> Iterator[Violation]:
+    """`region` is set for an existing bucket only; a bucket of the stack is in the region of its machines."""
+    for at, part in _buckets(context):
+        if part.region and location(part.uri, part.region) is None:
+            message = "`region` is set without the `uri` of a bucket" if part.uri is None else f"{part.uri} is not a bucket of a cloud"
+            yield Violation(at / "region", "remove it, or set the `uri` of a bucket", message)
+
+
+@rule("S-137", Level.WARNING)
+def checkpoints_are_not_too_frequent(context: SpecContext) -> Iterator[Violation]:
+    """Checkpoints at `checkpoint.interval` should pause training for at most 5 % of its time."""
+    shortest, pause_s = DEFAULT.checkpoint_pause_s / MAX_PAUSED_SHARE, DEFAULT.checkpoint_pause_s
+    for at, workload in context.each(*TRAINING):
+        interval = workload.checkpoint.interval
+        if isinstance(interval, float) and interval < shortest:
+            share = min(pause_s / interval, 1.0)
+            message = f"A checkpoint every {interval:g} s with an assumed pause of {pause_s:g} s takes {share:.0%} of the time"
+            yield Violation(at / "checkpoint" / "interval", f"set auto, or {shortest:g}s or more", message)
+
+
+def _buckets(context: SpecContext) -> Iterator[tuple[At, Data | Checkpoint]]:
+    for at, workload in context.each(*TRAINING):
+        yield at / "data", workload.data
+        yield at / "checkpoint", workload.checkpoint

@@ -1,0 +1,73 @@
+"""Rate at which a node feeds samples to its accelerators. Numbers in, numbers out: does not depend on the catalog or the spec.
+
+Four parts can limit it: processors that decode samples, the disk or the network that they are read from, and the link to the accelerators.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS, NodeAssumptions
+
+
+class HostTerm(StrEnum):
+    """The part of a node that limits its accelerators."""
+
+    PROCESSORS = "processors"
+    DISK = "disk"
+    NETWORK = "network"
+    LINK = "link to the accelerators"
+
+
+@dataclass(frozen=True)
+class SampleWork:
+    """Work of one sample for its node. vcpu_s: seconds of one vCPU. read_bytes: from storage. copied_bytes: to the accelerator."""
+
+    vcpu_s: float = 0.0
+    read_bytes: float = 0.0
+    copied_bytes: float = 0.0
+
+
+@dataclass(frozen=True)
+class Host:
+    """A node without its accelerators. Rates in bytes per second, None where not published.
+
+    vcpus: of the node. accelerators: their number. storage_bytes_per_s: sustained rate at which it reads from storage: `storage`, its disk
+    or its network. link_bytes_per_s: between the host and one accelerator.
+    """
+
+    vcpus: int | None
+    accelerators: int
+    storage_bytes_per_s: float | None = None
+    storage: HostTerm = HostTerm.NETWORK
+    link_bytes_per_s: float | None = None
+
+
+@dataclass(frozen=True)
+class HostRate:
+    """Samples per second that a node feeds, and what limits it; no term where its accelerators are the limit."""
+
+    samples_per_s: float
+    term: HostTerm | None = None
+
+
+def decoding(sample_bytes: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> SampleWork:
+    """Work of one compressed image: read, decoded and augmented by processors, copied to the accelerator."""
+    return SampleWork(sample_bytes / b.decode_bytes_per_s, sample_bytes, sample_bytes * b.decoded_per_byte)
+
+
+def host_rate(host: Host, sample: SampleWork, wanted_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> HostRate:
+    """The lower one of what the accelerators of a node take and what its host feeds.
+
+    wanted_per_s: samples per second of the accelerators of the node when nothing else limits them. The processes that launch their kernels
+    need vCPUs in proportion to the rate.
+    """
+    limits = {None: wanted_per_s}
+    if host.vcpus and sample.vcpu_s:
+        each = sample.vcpu_s + b.worker_vcpus_per_accelerator * host.accelerators / wanted_per_s
+        limits[HostTerm.PROCESSORS] = max(host.vcpus - b.system_vcpus, 0.5) / each
+    if host.storage_bytes_per_s and sample.read_bytes:
+        limits[host.storage] = host.storage_bytes_per_s / sample.read_bytes
+    if host.link_bytes_per_s and sample.copied_bytes:
+        limits[HostTerm.LINK] = host.link_bytes_per_s * host.accelerators / sample.copied_bytes
+    term = min(limits, key=lambda term: limits[term])
+    return HostRate(limits[term], term)
