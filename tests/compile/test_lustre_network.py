@@ -109,7 +109,7 @@ class TestRecorded:
         assert (same.fit.candidate.machine, same.file_system) == ("p5.48xlarge", OVER_TCP)
         assert (other.fit.candidate.machine, other.file_system) == ("p6-b200.48xlarge", OVER_TCP)
         (tmp_path / "llama-70b-sft.decision.json").unlink()
-        assert made().stack().lustre.rdma
+        assert file_system_of(made().stack().lustre) == LustreSize(4800, "fsx-lustre-persistent2-250", 250)  # for 138 MB/s
 
     def test_an_edited_spec_keeps_it(self, tmp_path):
         for file in STATE.glob("llama-70b-sft.*"):

@@ -79,7 +79,7 @@ TEXTS = {
     NoteKind.DISK: "a disk for {gb_per_s:,.3g} GB/s and {gb:,.0f} GB",
     NoteKind.DISK_LIMIT: "limited to {gb_per_s:,.2f} GB/s",
     NoteKind.DISK_RATE_UNKNOWN: "throughput not published",
-    NoteKind.EXISTING_BUCKET: "in your bucket, which is not in the bill",
+    NoteKind.EXISTING_BUCKET: "in your bucket, which is not in the bill; old versions that it keeps cost more",
     NoteKind.FULL_LOAD_INCLUDED: "at full load; included in the machine price",
     NoteKind.FULL_LOAD_OF_SERVERS: "{nodes} x {server} at full load",
     NoteKind.FULL_LOAD_OWNED: "at full load; you provide supply and cooling",

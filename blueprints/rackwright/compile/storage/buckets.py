@@ -4,6 +4,7 @@ from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.sizing.node.bucket import bucket_gib
 from rackwright.sizing.node.file_system import data_disk_size, uses_bucket
+from rackwright.sizing.training_recipe import ADAPTERS
 from rackwright.spec.workload import TRAINING, Serve
 from rackwright.stackplan import BucketPlan, DiskPlan, Grant
 
@@ -39,8 +40,8 @@ def _bucket(context: CompileContext, key: str, uri: str | None) -> BucketPlan:
         days = VERSION_DAYS.get(key, DEFAULT_VERSION_DAYS)
         holds_all = key == "checkpoints" and uses_bucket(context.spec, context.sizing) and context.running.file_system is None
         size_gib = bucket_gib(context.sizing.storage) if holds_all else None
-        # every checkpoint replaces an older one: versions would keep hundreds of them
-        versioned = not hierarchical and not holds_all
+        # every checkpoint replaces an older one: versions would keep hundreds of them, which only megabytes of adapters afford
+        versioned = not hierarchical and not (holds_all and context.sizing.storage.trainer != ADAPTERS)
         return BucketPlan(key, "", folder, versioned, hierarchical, old_versions_days=days, expected_gib=size_gib)
     name, _, prefix = uri.partition("://")[2].partition("/")
     return BucketPlan(key, existing_name=name, prefix=prefix.strip("/"), versioned=False)

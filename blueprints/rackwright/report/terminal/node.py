@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rackwright.cost.bill_line import ILLUSTRATIVE
 from rackwright.sizing.node.requirements import NodeRequirements, Power
-from rackwright.wording.formatting import UNKNOWN, usd
+from rackwright.wording.formatting import UNKNOWN, span, usd
 from rackwright.wording.notes import note_text
 
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
@@ -36,12 +36,13 @@ def requirement_rows(found: NodeRequirements) -> Iterator[tuple[str, str, str, s
 
 
 def storage_text(found: NodeRequirements | None) -> str:
-    """`18.8 GB/s, limited by its throughput tier; checkpoint in 53 s of 60 s; illustrative price`."""
+    """`1.2 GB/s, limited by its throughput tier; checkpoint in 14 min of 2 h; illustrative price`."""
     fs = found.file_system if found else None
     if found is None or fs is None or fs.limit is None:
         return ""
     parts = [note_text(fs.limit)]
-    parts += [f"checkpoint in {fs.checkpoint_s:,.0f} s of {amount(found.checkpoint_write_s)} s"] if fs.checkpoint_s else []
+    window = f" of {span(found.checkpoint_write_s)}" if found.checkpoint_write_s else ""
+    parts += [f"checkpoint in {span(float(f'{fs.checkpoint_s:.2g}'))}{window}"] if fs.checkpoint_s else []
     parts += [f"{ILLUSTRATIVE} price"] if fs.price_is_illustrative else []
     return "; ".join(parts)
 
@@ -64,7 +65,7 @@ def _data(found: NodeRequirements) -> Iterator[str]:
     """Checkpoint and dataset rates, and the file system for them."""
     if found.checkpoint_bytes and found.checkpoint_write_s and found.checkpoint_bytes_per_s:
         rate = size_text(found.checkpoint_bytes_per_s)
-        yield f"checkpoints of {size_text(found.checkpoint_bytes)} written within {amount(found.checkpoint_write_s)} s, {rate}/s"
+        yield f"checkpoints of {size_text(found.checkpoint_bytes)} written within {span(found.checkpoint_write_s)}, {rate}/s"
     if found.dataset_read_bytes_per_s:
         yield f"data read at {size_text(found.dataset_read_bytes_per_s)}/s"
     if fs := found.file_system:

@@ -1,8 +1,9 @@
 """Storage of a training run: the size and tier that a plan shows, the StackPlan builds and the bill prices. Chosen here only."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from rackwright.catalog import query
 from rackwright.catalog.query import INTELLIGENT_TIERING
@@ -33,7 +34,10 @@ from rackwright.units import GIB, MIB, TIB
 DATA_DISK_MIN_GIB, DATA_DISK_STEP_GIB = 100, 10
 TIMES = (1, 2, 4, 8, 16, 32)
 """Multiples of the needed throughput of which the cheapest for the whole run is taken: machines wait less for a faster storage."""
+NEARLY_USD, NEARLY_SHARE = 1.0, 0.001
+"""Difference in the cost of a run, US dollars and share of its machines, below which the smaller storage is taken; rackwright's choice."""
 DEFAULT_OPTIONS = LustreOptions()
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,18 @@ def data_disk_size(need: StorageNeed, catalog: Catalog, machine: Machine | None 
     highest = round(min(catalog.volume("ebs-gp3").max_read_bytes_per_s or math.inf, connection or math.inf) / MIB)
     included = catalog.storage_limit("ebs-gp3", "included_mib_s")
     least = min(highest, max(included, math.ceil(need.throughput_bytes_per_s / MIB)))
-    rates = {min(highest, times * least) for times in TIMES}
-    rate_mib_s = min(rates, key=lambda rate: (need.run_usd(_disk_rate_usd(rate, catalog), rate * MIB), rate))
-    return max(DATA_DISK_MIN_GIB, size_gib), rate_mib_s
+    rates = sorted({min(highest, times * least) for times in TIMES})
+    return max(DATA_DISK_MIN_GIB, size_gib), _cheapest(need, [(rate, _disk_rate_usd(rate, catalog), rate * MIB) for rate in rates])
+
+
+def _cheapest(need: StorageNeed, choices: Sequence[tuple[T, float, float]]) -> T:
+    """The storage with which the run costs least; of those that cost it nearly the same, the first with the lowest price.
+
+    choices: storage, US dollars per month, bytes per second.
+    """
+    costs = [need.run_usd(usd, rate) for _, usd, rate in choices]
+    alike = min(costs) + max(NEARLY_USD, NEARLY_SHARE * need.usd_per_hour * need.hours) * bool(need.hours)
+    return min((choice for choice, cost in zip(choices, costs, strict=True) if cost <= alike), key=lambda choice: choice[1])[0]
 
 
 def _disk_rate_usd(mib_s: int, catalog: Catalog) -> float:
@@ -106,14 +119,14 @@ def lustre_size(
     fast = need.throughput_bytes_per_s > catalog.storage_limit(SERVICE, "efa_recommended_above_gb_s") * 1e9
 
     def rank(size: LustreSize) -> tuple[float, ...]:
-        """Tiers that the region offers, then missing throughput, AWS's recommendation of EFA for fast file systems, and the cost."""
-        found = delivered(size, over[size.efa], catalog).bytes_per_s
-        missing = max(0.0, round((need.throughput_bytes_per_s - found) / 1e6))
-        offered = query.is_offered(catalog.volume(size.volume), candidate.region)
-        usd = usd_per_month(size, catalog)
-        return not offered, missing, fast and not size.efa, need.run_usd(usd, found), usd, size.ssd_tier, size.efa
+        """Tiers that the region offers, then missing throughput, and AWS's recommendation of EFA for fast file systems."""
+        missing = max(0.0, round((need.throughput_bytes_per_s - rates[size]) / 1e6))
+        return not query.is_offered(catalog.volume(size.volume), candidate.region), missing, fast and not size.efa
 
-    return min(sizes, key=rank)
+    rates = {size: delivered(size, over[size.efa], catalog).bytes_per_s for size in sizes}
+    best = min(map(rank, sizes))
+    ordered = sorted((size for size in sizes if rank(size) == best), key=lambda size: (size.ssd_tier, size.efa, size.capacity_gib))
+    return _cheapest(need, [(size, usd_per_month(size, catalog), rates[size]) for size in ordered])
 
 
 def uses_bucket(spec: Spec, plan: SizingPlan) -> bool:
