@@ -32,7 +32,7 @@ class _Workload(Part):
     model: Model
     """Model to train or serve."""
     precision: Dtype = "auto"
-    """Number format of the matrix products."""
+    """Number format of the matrix products. auto: bf16, or fp16 (in training with loss scaling) on accelerators without bf16."""
     parallelism: Parallelism = Parallelism()
     """Fixed parallelism."""
     run: Run = Run()
