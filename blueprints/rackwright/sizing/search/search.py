@@ -60,7 +60,7 @@ def _neuron_serving(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
 
 
 def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
-    formats = [_format(job, t) for t in machines.targets]
+    formats = [weight_format(job, t) for t in machines.targets]
     if job.generates:
         from rackwright.sizing.search.serving import best_batch, best_serving
 
@@ -76,7 +76,7 @@ def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibrati
     return _with_rejections(found, machines, rejections)
 
 
-def _format(job: ServingJob, target: Target) -> str:
+def weight_format(job: ServingJob, target: Target) -> str:
     """Weight format: the requested one, else the published one where the accelerator supports it, else 16 bit."""
     if job.precision != "auto":
         return job.precision
@@ -100,7 +100,7 @@ def _precision(precision: str, target: Target, weights: bool = False) -> tuple[R
     peaks = dict(target.flops)
     if precision in ("nf4", "fp32") or precision in peaks:
         return ()
-    if weights and precision == "fp4" and "bf16" in peaks:
+    if weights and precision == "fp4" and target.vendor == "NVIDIA" and "bf16" in peaks:
         return ()
     remedies = ("precision: fp16",) if precision == "bf16" else ("precision: bf16", Remedy.NEWER_ACCELERATOR)
     return (Rejection(Limit.PRECISION, reason=Reason.FORMAT, subject=target.accelerator, detail=precision, remedies=remedies),)

@@ -17,7 +17,15 @@ from rackwright.sizing.job import ServingJob
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejections
 from rackwright.sizing.search.outcome import Outcome
-from rackwright.sizing.search.replicas import MAX_REPLICAS, ReplicaLoad, ServingLayouts, distinct_shapes, interval_factors, serving_layouts
+from rackwright.sizing.search.replicas import (
+    LOWEST_RATE,
+    MAX_REPLICAS,
+    ReplicaLoad,
+    ServingLayouts,
+    distinct_shapes,
+    interval_factors,
+    serving_layouts,
+)
 from rackwright.sizing.search.target import Target, TargetArrays, rows_of
 from rackwright.units import GIB
 
@@ -97,6 +105,18 @@ def best_batch(job: ServingJob, machines: TargetArrays, formats: list[str], a: A
         speed = Speed(tokens, tpot_s=at_once * count / tokens, concurrency=int(at_once), requests_per_s=tokens / job.output_tokens)
         outcomes.append(replace(found, speed=speed, work_s=job.requests * job.output_tokens / tokens))
     return outcomes
+
+
+def highest_rates(
+    job: ServingJob, machines: TargetArrays, formats: list[str], a: Assumptions, c: Calibration
+) -> tuple[ServingLayouts, np.ndarray, ReplicaLoad]:
+    """Every shape with the highest requests/s of one replica within the goals, and its load at that rate; 0 where it meets them never."""
+    s = serving_layouts(job, machines, formats, a, c)
+    rows, which = distinct_shapes(s, machines)
+    some = s.at(rows)
+    rate = np.where((_replica_memory(s).distance <= 1)[rows], some.highest_rate(a.max_utilisation), 0.0)
+    load = some.loaded(job.rate / np.maximum(rate, LOWEST_RATE), a.max_utilisation)
+    return s, rate[which], rows_of(load, which)
 
 
 @dataclass(frozen=True, eq=False)
