@@ -82,7 +82,7 @@ def _generating(
     for row, (place, rate) in enumerate(zip(s.ways.target.tolist(), rates.tolist(), strict=True)):
         if rate:
             target, layout = machines.targets[place], s.ways.parallelism(row)
-            tpot = float(load.tpot_s[row]) if job.output_tokens > 1 else None
+            tpot = float(load.tpot_s[row]) if job.has_later_tokens else None
             yield (
                 target,
                 Replica(
