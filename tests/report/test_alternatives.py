@@ -19,8 +19,9 @@ from rackwright.report.alternatives import (
     rejection_counts,
     rejection_rows,
 )
+from rackwright.report.candidates import about
 from rackwright.report.plan_json import explanation_json, plan_json
-from rackwright.report.terminal.explain import about, show_explanation
+from rackwright.report.terminal.explain import show_explanation
 from rackwright.report.terminal.plan import show_frontier
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec

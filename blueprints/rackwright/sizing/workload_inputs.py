@@ -243,7 +243,7 @@ def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJ
         yield Note(NoteKind.REQUESTS_TOO_LONG, {"tokens": job.longest, "positions": n.max_context})
     if isinstance(w, Serve) and not (w.ttft or w.tpot):
         yield Note(NoteKind.NO_LATENCY_GOAL)
-    if job.generates and not job.has_later_tokens:
+    if job.generates and not job.has_later_tokens and not (isinstance(w, Serve) and w.tpot):
         yield Note(NoteKind.ONE_TOKEN_ANSWERS)
     if job.generates and n.is_moe:
         yield Note(NoteKind.EXPERTS_UNCALIBRATED)
