@@ -99,6 +99,8 @@ def _objective(first: Side, second: Side, plan: SizingPlan) -> str:
     if plan.optimize_for == "time":
         parts.reverse()
     tie = f"; {_tie(first.candidate, second.candidate)}" if all(abs(ratio - 1) <= EQUAL for ratio in ratios) else ""
+    if ratios and ratios[-1 if plan.optimize_for == "time" else 0] > 1 + EQUAL and plan.optimize_for != "balanced":
+        tie = "; the difference is within the uncertainty of the estimate, so the owned, smaller or cheaper one ranks first"
     return f"goals.optimize_for is {plan.optimize_for}; {', '.join(parts)}{tie}"
 
 

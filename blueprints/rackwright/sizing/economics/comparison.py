@@ -16,7 +16,7 @@ from rackwright.estimator.config import accelerators
 from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.economics.formulas import cheapest_first, per_million
-from rackwright.sizing.economics.replica import Replica, Replicas, cpu_replica, replicas_on
+from rackwright.sizing.economics.replica import Replica, Replicas, cpu_replica, of_fit, replicas_on
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.offers.node_counts import target
 from rackwright.sizing.offers.offer import CPU, core_of
@@ -145,17 +145,13 @@ def _cheapest(name: str, sales: Sequence[Sale], targets: dict[str, Target | None
     rows = []
     for sale in sales:
         t = targets[sale.machine.name]
-        rows += [priced(replica, sale, job) for replica in (of_fit(sale.fit, found[t]) if sale.fit else found[t])] if t else []
+        replicas = found[t] if t else ()
+        rows += [priced(replica, sale, job) for replica in ([of_fit(sale.fit, replicas, job)] if sale.fit and replicas else replicas)]
     if not rows:
         reason = Reason.UNPUBLISHED if sales else Reason.REGIONS_UNKNOWN
         missing = Rejection(Limit.DATA, reason=reason, subject="compute rate")
         return ComparisonRow(Replica(name, 1, rejections=(missing,)), "", "", None, "", "", None, None)
     return min(rows, key=_order)
-
-
-def of_fit(fit: Fit, replicas: Sequence[Replica]) -> tuple[Replica, ...]:
-    """The replica with the layout of a fit; the others where it meets the goals in none of its loads."""
-    return tuple(r for r in replicas if r.layout == fit.candidate.parallelism) or tuple(replicas)
 
 
 def _order(row: ComparisonRow) -> tuple:
@@ -197,7 +193,8 @@ def priced(made: Replica, sale: Sale, job: ServingJob) -> ComparisonRow:
 def _cpu_rows(job: ServingJob, catalog: Catalog, sales: Sequence[Sale], a: Assumptions) -> Iterator[ComparisonRow]:
     """The cheapest CPU machine that serves the model, or the reason why none can."""
     sales = sales or [sale for m in catalog.machines if core_of(m) and m.vcpus and m.memory_bytes and (sale := cheapest(catalog, m))]
-    rows = [priced(replica, sale, job) for sale in sales if (replica := on_cpu(job, sale.machine, a))]
+    made = [(sale, replica) for sale in sales if (replica := on_cpu(job, sale.machine, a))]
+    rows = [priced(of_fit(sale.fit, [replica], job) if sale.fit else replica, sale, job) for sale, replica in made]
     yield from sorted(rows, key=_order)[:1]
 
 

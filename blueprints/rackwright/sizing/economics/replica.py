@@ -1,5 +1,6 @@
 """Rate of one replica of a service on each accelerator, by the search of the plan: the same latency model, percentiles and layouts."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -8,6 +9,7 @@ from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.metrics import ParallelLayout
+from rackwright.sizing.plan import Fit
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.cpu_only import CpuMachine, evaluate_cpu
 from rackwright.sizing.search.outcome import Outcome, Spread
@@ -16,8 +18,8 @@ from rackwright.sizing.search.search import search, weight_format
 from rackwright.sizing.search.serving import highest_rates
 from rackwright.sizing.search.target import Target, TargetArrays
 
-BISECTIONS = 30
-"""Halvings of the logarithm of a rate; the last step is 2 parts in 10^8 of it."""
+BISECTIONS = 24
+"""Halvings of the logarithm of a rate; the last step is 1 part in 10^6 of it."""
 UNUSABLE = {Limit.PRECISION, Limit.DATA}
 """Constraints that no layout and no load changes."""
 
@@ -46,6 +48,20 @@ class Replica:
 
 Replicas = dict[Target, tuple[Replica, ...]]
 """Replicas of each target, one per layout that meets the goals; one with rejections where none does."""
+
+
+def of_fit(fit: Fit, replicas: Sequence[Replica], job: ServingJob) -> Replica:
+    """The replica of a fit at the rate that its number of replicas implies: so many carry the traffic, and one fewer does not.
+
+    A fit that a pin keeps although it misses a goal has the rejected replica.
+    """
+    found = next((r for r in replicas if r.layout == fit.candidate.parallelism), replicas[0])
+    highest, count = found.planned_requests_per_s, fit.candidate.replicas
+    if highest is None or found.requests_per_s is None:
+        return found
+    too_few = job.rate / (count - 1) * (1 - 1e-9) if count > max(job.min_replicas, 1) else math.inf
+    planned = min(max(highest, job.rate / count), too_few)
+    return replace(found, planned_requests_per_s=planned, requests_per_s=found.requests_per_s.scaled(planned / highest))
 
 
 def replicas_on(job: ServingJob, targets: Sequence[Target], a: Assumptions, c: Calibration) -> Replicas:
@@ -93,16 +109,29 @@ def _generating(
 
 
 def _sampled(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibration) -> Iterator[tuple[Target, Replica]]:
-    """Replicas of networks that answer in whole forward passes."""
+    """Replicas of networks that answer in whole forward passes: one accelerator each, so that equal ones have equal replicas."""
+    known: dict[tuple[str, float], Replica | None] = {}
     for target in machines.targets:
-        alone = TargetArrays.of([target])
+        key = target.accelerator, float(target.chip.memory_bytes)
+        if key not in known:
+            known[key] = _sampled_replica(job, target, a, c)
+        if replica := known[key]:
+            yield target, replica
 
-        def at(rate: float, alone: TargetArrays = alone) -> Outcome:
-            return search(replace(job, rate=rate), alone, a, c)[0]
 
-        if rate := _highest_rate(lambda rate, at=at: at(rate).replicas <= 1 and not at(rate).rejections):
-            outcome = at(rate)
-            yield target, _replica(target.accelerator, outcome.parallelism.accelerators, rate, outcome)
+def _sampled_replica(job: ServingJob, target: Target, a: Assumptions, c: Calibration) -> Replica | None:
+    """None where the goals are missed without traffic."""
+    alone = TargetArrays.of([target])
+
+    def at(rate: float) -> Outcome:
+        return search(replace(job, rate=rate), alone, a, c)[0]
+
+    def is_met(rate: float) -> bool:
+        outcome = at(rate)
+        return outcome.replicas <= 1 and not outcome.rejections
+
+    rate = _highest_rate(is_met)
+    return _replica(target.accelerator, at(rate).parallelism.accelerators, rate, at(rate)) if rate else None
 
 
 def _highest_rate(meets: Callable[[float], bool]) -> float:

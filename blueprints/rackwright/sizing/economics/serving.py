@@ -14,9 +14,9 @@ from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.economics import formulas
-from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, of_fit, on_cpu, target_of
+from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, on_cpu, target_of
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
-from rackwright.sizing.economics.replica import replicas_on
+from rackwright.sizing.economics.replica import of_fit, replicas_on
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
@@ -148,23 +148,19 @@ def _services(w: Serve, job: ServingJob, fits: Sequence[Fit], catalog: Catalog, 
     services = []
     for fit in fits:
         t, machine = targets[fit.candidate.machine], machines[fit.candidate.machine]
-        replica = of_fit(fit, found[t])[0] if t else on_cpu(job, machine, a)
-        services.append(_service(w, job, fit, replica.planned_requests_per_s if replica else None))
+        replicas = found[t] if t else [r for r in [on_cpu(job, machine, a)] if r]
+        services.append(_service(w, job, fit, of_fit(fit, replicas, job).planned_requests_per_s if replicas else None))
     return tuple(services)
 
 
-def _service(w: Serve, job: ServingJob, fit: Fit, highest: float | None) -> ServiceCost:
-    """Cost of a fit whose replicas carry `highest` requests/s each, rounded so that the planned replicas suffice and one fewer does not.
-
-    highest: None for pinned machines that miss a goal; then the planned replicas share the traffic.
-    """
+def _service(w: Serve, job: ServingJob, fit: Fit, rate: float | None) -> ServiceCost:
+    """Cost of a fit. rate: of one replica; None for pinned machines that miss a goal, whose replicas share the traffic."""
     c = fit.candidate
-    too_few = job.rate / (c.replicas - 1) * (1 - 1e-9) if c.replicas > max(w.min_replicas, 1) else math.inf
-    rate = min(max(highest or 0.0, job.rate / c.replicas), too_few)
     copies = max(c.accelerators_per_node // c.parallelism.accelerators, 1)
     machines = math.ceil(c.parallelism.accelerators / c.accelerators_per_node)
     usd = None if c.price_usd_per_hour is None else c.price_usd_per_hour * machines
-    return ServiceCost(rate, usd, job.output_tokens if job.generates else 0.0, 0 if w.scale_to_zero else w.min_replicas, copies)
+    tokens = job.output_tokens if job.generates else 0.0
+    return ServiceCost(rate or job.rate / c.replicas, usd, tokens, 0 if w.scale_to_zero else w.min_replicas, copies)
 
 
 def _field_report(rows: tuple[ComparisonRow, ...]) -> FieldReport:
