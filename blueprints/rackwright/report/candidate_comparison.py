@@ -170,7 +170,9 @@ def _time(side: Side, plan: SizingPlan) -> Cells:
         "exposed communication": speed.communication_s,
         "pipeline bubble": speed.bubble_s,
         "first token, p80": speed.ttft_s or _missed_s(side, Limit.TTFT),
+        "first token, p50": speed.ttft_p50_s,
         "each later token, p80": speed.tpot_s or _missed_s(side, Limit.TPOT),
+        "each later token, p50": speed.tpot_p50_s,
         "start-up": _startup_s(plan),
     }
     return {name: Cell(span(value), value) for name, value in values.items() if value} | _interval("run", side.finish_s, span)

@@ -89,7 +89,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class Speed:
-    """Times and rates. Training sets step_*, serving sets ttft and tpot; the others are None."""
+    """Times and rates. Training sets step_*, serving sets ttft and tpot; the others are None.
+
+    ttft_s, tpot_s: p80 of the estimate, which goals are compared with; *_p50_s: its median.
+    """
 
     tokens_per_s: float | None = None
     samples_per_s: float | None = None
@@ -103,6 +106,8 @@ class Speed:
     concurrency: int | None = None
     requests_per_s: float | None = None
     kv_tokens: int | None = None
+    ttft_p50_s: float | None = None
+    tpot_p50_s: float | None = None
 
 
 @dataclass(frozen=True)

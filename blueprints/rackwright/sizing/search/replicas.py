@@ -169,6 +169,11 @@ class ServingLayouts:
             low, high = np.where(ok, tried, low[:, None]).max(axis=1), np.where(ok, high[:, None], tried).min(axis=1)
         return np.where(never, 0.0, low)
 
+    def at_median(self, machines: TargetArrays, c: Calibration) -> "ServingLayouts":
+        """The layouts with the median of the latency instead of its p80."""
+        tpot, ttft = (np.array([f for _, f in interval_factors(m, self.job, machines, c)])[self.ways.target] for m in decode.MODELS)
+        return replace(self, token_slow=tpot, first_slow=ttft)
+
 
 def distinct_shapes(s: ServingLayouts, machines: TargetArrays) -> tuple[np.ndarray, np.ndarray]:
     """Shapes that differ in latency or cache, and the index of each shape among them."""

@@ -50,6 +50,7 @@ def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a:
     nodes = np.ceil(count * s.ways.width / machines.per_node[s.ways.target])
     tokens = np.broadcast_to(serving_memory.kv_tokens(s.case, s.pool), nodes.shape)
     chosen, looked_at = _best(s, missed, nodes, count * s.ways.width), np.bincount(s.ways.target, minlength=len(formats))
+    medians = _medians(s, machines, np.array(sorted(chosen.values()), dtype=int), count, a, c)
     outcomes = []
     for i, (target, (spread, _)) in enumerate(zip(machines.targets, interval_factors(decode.MODELS[0], job, machines, c), strict=True)):
         row = chosen.get(i)
@@ -69,7 +70,7 @@ def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a:
             many = Rejection(Limit.THROUGHPUT, reason=Reason.REPLICAS_SEARCHED, subject=str(MAX_REPLICAS))
             found = replace(found, rejections=late or (many,))
         else:
-            found = _deployed(job, found, load, row, int(count[row]), int(nodes[row]), int(tokens[row]))
+            found = _deployed(job, found, load, row, int(count[row]), int(nodes[row]), int(tokens[row]), medians[row])
         outcomes.append(found)
     return outcomes
 
@@ -172,11 +173,22 @@ def _best(s: ServingLayouts, missed: np.ndarray, score: np.ndarray, accelerators
     return dict(zip(s.ways.target[order].tolist(), order.tolist(), strict=True))
 
 
-def _deployed(job: ServingJob, found: Outcome, load: ReplicaLoad, row: int, count: int, nodes: int, kv_tokens: int) -> Outcome:
+def _medians(
+    s: ServingLayouts, machines: TargetArrays, rows: np.ndarray, count: np.ndarray, a: Assumptions, c: Calibration
+) -> dict[int, tuple[float, float]]:
+    """Medians of the first token's time and the time per token, per row with its number of replicas, at the percentiles of the goals."""
+    load = s.at(rows).at_median(machines, c).loaded(count[rows].astype(float), a.max_utilisation)
+    return dict(zip(rows.tolist(), zip(load.ttft_s.tolist(), load.tpot_s.tolist(), strict=True), strict=True))
+
+
+def _deployed(
+    job: ServingJob, found: Outcome, load: ReplicaLoad, row: int, count: int, nodes: int, kv_tokens: int, median: tuple[float, float]
+) -> Outcome:
     tpot_s = float(load.tpot_s[row]) if job.has_later_tokens else None
     speed = Speed(
         tokens_per_s=job.rate * job.output_tokens, ttft_s=float(load.ttft_s[row]), tpot_s=tpot_s,
         concurrency=math.ceil(load.running[row]), requests_per_s=job.rate, kv_tokens=kv_tokens,
+        ttft_p50_s=median[0], tpot_p50_s=median[1] if job.has_later_tokens else None,
     )  # fmt: skip
     maximum = max(count, job.max_replicas or count)
     over = Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", Reason.REPLICA_LIMIT)
