@@ -37,8 +37,10 @@ CASES = {
     "images": (IMAGES, GCP),
     "cpu": (serve("qwen2.5-1.5b", 0.1), AWS.replace("}}", "}, pin: {instance: m7i.4xlarge}}")),
 }
-EXAMPLES = sorted(str(path) for path in Path("stacks").glob("[a-z]*.yaml"))
-SERVICES = [name for name in EXAMPLES if isinstance(load(name).workload, Serve)] + list(CASES)
+ROOT = Path(__file__).parents[2]
+TEMPLATE = ROOT / "blueprints" / "rackwright" / "cli" / "scaffold" / "template"
+EXAMPLES = sorted(str(path.relative_to(ROOT)) for folder in (ROOT, TEMPLATE) for path in folder.glob("stacks/[a-z]*.yaml"))
+SERVICES = [name for name in EXAMPLES if isinstance(load(ROOT / name).workload, Serve)] + list(CASES)
 
 
 @cache
@@ -47,7 +49,7 @@ def sized(name: str) -> tuple[Spec, SizingPlan]:
         workload, place = CASES[name]
         spec = read(f"api_version: rackwright/v1\nname: t\nworkloads: [{workload}]\ninfra: {{any_of: [{place}]}}")
     else:
-        spec = load(name)
+        spec = load(ROOT / name)
     return spec, with_text(size(spec, today=TODAY))
 
 

@@ -62,6 +62,7 @@ def show_plan(
         _show_choice(out, plan, spec, plan.chosen, preview, top, full)
     else:
         heading(out, f"No candidate meets every goal; {plan.considered:,} configurations were evaluated.")
+        print_labelled(out, "why", plan.scaling if any(miss.candidate.pinned for miss in plan.rejected) else "")
     if full or not plan.chosen:
         show_misses(out, plan)
     elif plan.rejected:
