@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -14,7 +14,7 @@ from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.economics import formulas
-from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, on_cpu, target_of
+from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, list_sales, on_cpu, target_of
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
 from rackwright.sizing.economics.replica import of_fit, replicas_on
 from rackwright.sizing.job import ServingJob
@@ -116,7 +116,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         month=months[0],
         revenue=formulas.returns(s, earned, mean, months[0].follows_usd, w.investment),
         comparison=rows,
-        report=_field_report(rows) if kind == "diffusion" else None,
+        report=_field_report(job, catalog, a, c) if kind == "diffusion" else None,
         assumptions=_assumptions(w, job, a),
         evidence=fit.evidence,
         notes=(*_cheaper(months[0], {f.candidate.label: m for f, m in zip(plan.fits[1:], months[1:], strict=False)}), *_notes(w, s, job)),
@@ -163,10 +163,14 @@ def _service(w: Serve, job: ServingJob, fit: Fit, rate: float | None) -> Service
     return ServiceCost(rate or job.rate / c.replicas, usd, tokens, 0 if w.scale_to_zero else w.min_replicas, copies)
 
 
-def _field_report(rows: tuple[ComparisonRow, ...]) -> FieldReport:
-    rate = {r.replica.accelerator: r.replica.requests_per_s.p50 for r in rows if r.replica.requests_per_s}
+def _field_report(job: ServingJob, catalog: Catalog, a: Assumptions, c: Calibration) -> FieldReport:
+    """Ratios of full rates, whatever the latency goal: the published report states none."""
+    names = (REPORT_TPU, *(name for name, _ in REPORTED))
+    targets = {name: t for name in names for sale in list_sales(catalog, name)[:1] if (t := target_of(sale.machine, catalog))}
+    found = replicas_on(replace(job, ttft=None), tuple(targets.values()), a, c)
+    rate = {name: found[t][0].planned_requests_per_s for name, t in targets.items()}
     tpu = rate.get(REPORT_TPU)
-    ours = tuple((name, tpu / rate[name] if tpu and name in rate else None) for name, _ in REPORTED)
+    ours = tuple((name, tpu / other if tpu and (other := rate.get(name)) else None) for name, _ in REPORTED)
     return FieldReport("SDXL + LoRA", REPORTED, REPORT_TPU, ours, REPORT_SOURCE)
 
 
