@@ -1,5 +1,7 @@
 """`rackwright economics`: text, JSON, and a spec without serving."""
 
+import re
+
 import pytest
 
 TODAY = ("--today", "2026-11-21")
@@ -36,7 +38,7 @@ def test_a_chat_service(rackwright, stacks):
     result = rackwright("economics", "chat-serve.yaml", *TODAY)
     assert result.status == 0, result.err
     assert len(result.widest) <= 100, result.widest
-    for words in ("USD per million output tokens", "(mean", "(p95", "1 x TPU v6e", "1 x H100 80GB SXM5", "billion active parameters"):
+    for words in ("USD per million output tokens", "(mean", "(p95", " x TPU v6e", "1 x H100 80GB SXM5", "billion active parameters"):
         assert words in result.out
 
 
@@ -48,6 +50,7 @@ def test_an_sdxl_service_with_adapters(rackwright, images):
     for words in ("USD per image", "1 x T4", "1 x L4", "1 x TPU v5e", "CPU, ", "scales to zero: ", "paid back after", "break-even at"):
         assert words in text
     assert "one TPU equals 8 x T4, 3 x L4" in text
+    assert re.search(r"in images/s, prior only: [\d.]+ x T4, [\d.]+ x L4 ", text), "whatever the latency goal"
     assert "not dated" in text
     assert "prior only" in text
 

@@ -1,6 +1,10 @@
 """A pin that no candidate satisfies: every command shows the failed constraint with its distance, at the pin."""
 
+from datetime import date
+
 import pytest
+from rackwright.diagnostics.errors import UserError
+from rackwright.workflow.pipeline import Pipeline
 
 TODAY = ("--today", "2026-11-21")
 SPEC = """
@@ -86,3 +90,21 @@ def test_a_pin_that_fits_has_no_warning(rackwright, tmp_path, monkeypatch):
     found = rackwright("plan", write(tmp_path), "--json", *TODAY)
     assert found.status == 0
     assert "D-pin" not in found.out
+
+
+def test_without_a_fit_the_reason_is_that_of_the_pinned_machine(rackwright, stacks):
+    (stacks / "pinned.yaml").write_text(
+        "api_version: rackwright/v1\nname: pinned\nworkloads:\n"
+        "  - {name: chat, kind: serve, model: {base: llama-3.1-70b}, requests_per_second: 1, input_tokens: {mean: 800}, "
+        "output_tokens: {mean: 200}}\n"
+        "infra: {any_of: [{cloud: aws, account: '123456789012', regions: [us-east-1], pin: {instance: g6.xlarge}}]}\n"
+    )
+    shown = " ".join(rackwright("plan", "pinned.yaml", "--today", "2026-11-21").out.split())
+    assert "why The pinned 1 x g6.xlarge (1 x NVIDIA L4) fails: accelerator memory: " in shown
+    assert "Without the pin the cheapest candidate that meets the goals is " in shown
+    assert "candidates: 1 on accelerator memory (nearest " in shown
+    with pytest.raises(UserError) as refused:
+        Pipeline(stacks / "pinned.yaml", date(2026, 11, 21)).choose()
+    problem = refused.value.problems[0]
+    assert "The pinned machine fails: 1 x g6.xlarge us-east-1 on-demand: accelerator memory: " in problem.reason
+    assert "p4d" not in problem.reason

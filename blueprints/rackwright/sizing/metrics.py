@@ -92,6 +92,7 @@ class Speed:
     """Times and rates. Training sets step_*, serving sets ttft and tpot; the others are None.
 
     input_s: part of a step in which the accelerators wait for samples; None where the host feeds them in time.
+    ttft_s, tpot_s: p80 of the estimate, which goals are compared with; *_p50_s: its median.
     """
 
     tokens_per_s: float | None = None
@@ -109,6 +110,8 @@ class Speed:
     rollout_s: float | None = None
     """Seconds of a step in which reinforcement learning generates answers."""
     input_s: float | None = None
+    ttft_p50_s: float | None = None
+    tpot_p50_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         rate=_rate(w, a) if serve else 0.0,
         requests=0.0 if serve else w.requests,
         ttft=(w.ttft.target, w.ttft.percentile) if serve and w.ttft else None,
-        tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot else None,
+        tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot and w.output_tokens.mean > 1 else None,
         min_replicas=w.min_replicas if serve else 1,
         max_replicas=w.max_replicas if serve else None,
         tensor=w.parallelism.tensor,
@@ -271,6 +271,8 @@ def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJ
         yield Note(NoteKind.REQUESTS_TOO_LONG, {"tokens": job.longest, "positions": n.max_context})
     if isinstance(w, Serve) and not (w.ttft or w.tpot):
         yield Note(NoteKind.NO_LATENCY_GOAL)
+    if job.generates and not job.has_later_tokens and not (isinstance(w, Serve) and w.tpot):
+        yield Note(NoteKind.ONE_TOKEN_ANSWERS)
     if job.generates and n.is_moe:
         yield Note(NoteKind.EXPERTS_UNCALIBRATED)
     if architecture.kind == "diffusion":

@@ -75,6 +75,7 @@ class AcceleratorRates:
     power_watts: float | None = None
     share: float = 1.0
     """Part of a whole accelerator that a vGPU is."""
+    vendor: str = ""
 
     @property
     def is_tpu(self) -> bool:
@@ -115,6 +116,14 @@ class AcceleratorRates:
         if self.share < 1:
             return f"{self.generation} shares"
         return self.generation if self.is_tpu or self.scale_up_bytes_per_s else f"{self.generation} cards"
+
+    def reads(self, numbers: str) -> bool:
+        """Whether a server can run weights of a format: with its arithmetic, or fp4 weights multiplied in 16 bit.
+
+        vLLM's Marlin kernels do that on NVIDIA cards from Ampere on, which are those with bf16:
+        https://docs.vllm.ai/en/latest/features/quantization/
+        """
+        return self.peak(numbers) is not None or (numbers == "fp4" and self.vendor == "NVIDIA" and "bf16" in dict(self.flops))
 
 
 def nearest_format(numbers: str, supported: Collection[str], trains: bool = False) -> str:
@@ -236,6 +245,7 @@ def of(row: Row, catalog: Catalog) -> AcceleratorRates | None:
         host_bytes_per_s=row.host_bytes_per_s or generation.host_bytes_per_s,
         scale_out_bytes_per_s=generation.scale_out_bytes_per_s,
         sustained_share=_sustained_share(row, catalog),
+        vendor=row.vendor,
     )
 
 

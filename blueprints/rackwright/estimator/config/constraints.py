@@ -234,7 +234,7 @@ def _hardware_problems(h: HardwareConfig, a: AcceleratorRates, numbers: str, fie
     if a.name == UNNAMED:
         reason = f"{h.accelerator!r} does not identify an accelerator"
         yield Problem("E-accelerator", reason, at / "accelerator", "a name listed by `rackwright catalog accelerators`")
-    if numbers not in ("fp32", "tf32") and a.peak(numbers) is None:
+    if numbers not in ("fp32", "tf32") and not (a.reads(numbers) if field == "weight_numbers" else a.peak(numbers)):
         yield _format_problem(a, numbers, field, trains)
     if h.memory_gib and h.memory_gib > MAX_MEMORY_GIB:
         reason = f"memory_gib {h.memory_gib:g} exceeds {MAX_MEMORY_GIB} GiB per accelerator"

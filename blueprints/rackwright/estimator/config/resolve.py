@@ -259,9 +259,11 @@ def assumptions_of(
         assumed.append(f"routing not given: balanced, as in benchmarks; {fullest}")
     if engine_family(config.engine.name, "train" if is_training else "serve").family == "other":
         assumed.append(f"engine.name {config.engine.name[:60]!r} is unknown: common defaults are used")
+    a, field = accelerators.find(h.accelerator, catalog), "numbers" if is_training else "weight_numbers"
     if computed_config(config, catalog) != config:
-        field = "numbers" if is_training else "weight_numbers"
-        assumed.append(f"{field} bf16: estimated as fp16, because {accelerators.find(h.accelerator, catalog).name} has no bf16 arithmetic")
+        assumed.append(f"{field} bf16: estimated as fp16, because {a.name} has no bf16 arithmetic")
+    if not is_training and config.weight_numbers == "fp4" and a.peak("fp4") is None:
+        assumed.append(f"{field} fp4: multiplied in 16 bit, because {a.name} has no fp4 arithmetic")
     return tuple(assumed)
 
 

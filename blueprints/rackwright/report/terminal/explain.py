@@ -7,6 +7,7 @@ from itertools import islice
 from rich.console import Console
 
 from rackwright.report.alternatives import GROUPS, goodput_text, rejection_rows
+from rackwright.report.intervals import decisive_text
 from rackwright.report.terminal.node import COLUMNS, requirement_lines, requirement_rows
 from rackwright.report.terminal.plan import facts, show_frontier, where_of
 from rackwright.report.terminal.tables import heading, print_labelled, table, title
@@ -24,7 +25,6 @@ from rackwright.wording.formatting import (
     percent,
     plural,
     readable,
-    short,
     span,
     span_range,
     usd_range,
@@ -35,27 +35,6 @@ from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.workflow.stack_preview import StackPreview
 
 FITS_SHOWN, REJECTED_SHOWN, REJECTED_OF_NAME = 3, 20, 2
-
-
-def about(plan: SizingPlan, name: str) -> SizingPlan:
-    """The plan narrowed to a rank, to the machine or accelerator of that name, else to candidates with `name` in theirs; "" is rank 1.
-
-    `L4` is the accelerator L4, not L40S; `g6` is every machine of that family.
-    """
-    if not name or name.isdigit():
-        rank = int(name or 1)
-        return replace(plan, fits=plan.fits[rank - 1 : rank] if rank else (), rejected=() if name else plan.rejected)
-    wanted = name.lower()
-
-    def named(item: Fit | Rejected) -> bool:
-        c = item.candidate
-        return wanted in (c.machine.lower(), c.accelerator.lower(), short(c.accelerator).lower(), c.accelerator.lower().split()[-1])
-
-    def similar(item: Fit | Rejected) -> bool:
-        return wanted in f"{item.candidate.machine} {item.candidate.accelerator} {item.candidate.label}".lower()
-
-    matches = named if any(map(named, (*plan.fits, *plan.rejected))) else similar
-    return replace(plan, fits=tuple(filter(matches, plan.fits)), rejected=tuple(filter(matches, plan.rejected)))
 
 
 def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = None, preview: StackPreview | None = None) -> None:
@@ -103,6 +82,7 @@ def _show_fit(out: Console, fit: Fit, rank: str = "") -> None:
         "queue": span_range(fit.wait_s) if fit.wait_s else "",
         "goodput": goodput_text(fit),
         "cost": usd_range(fit.cost_usd) + a_month if fit.cost_usd else "price not published",
+        "p80": decisive_text(fit),
         "price": list_price("machine-hour", fit.candidate),
         "tightest": fit.binding,
         "evidence": evidence(fit.evidence),
@@ -141,6 +121,11 @@ def _show_rejected(out: Console, plan: SizingPlan, maximum: int) -> None:
     out.print(table(("machines", "place", "failed constraints, worst first", "meets them with"), rows, whole=("machines",)))
 
 
+def _with_median(p80_s: float, p50_s: float | None) -> str:
+    """`389 ms (p80; p50 214 ms)`."""
+    return span(p80_s) + (f" (p80; p50 {span(p50_s)})" if p50_s else "")
+
+
 def _speed_rows(speed: Speed) -> list[tuple[str, str]]:
     rows = [
         ("tokens/s", speed.tokens_per_s and count(speed.tokens_per_s)),
@@ -152,8 +137,8 @@ def _speed_rows(speed: Speed) -> list[tuple[str, str]]:
         ("pipeline bubble", speed.bubble_s and span(speed.bubble_s)),
         ("waiting for samples", speed.input_s and span(speed.input_s)),
         ("model FLOPs utilisation", speed.mfu and percent(speed.mfu)),
-        ("time to first token", speed.ttft_s and span(speed.ttft_s)),
-        ("time per output token", speed.tpot_s and span(speed.tpot_s)),
+        ("time to first token", speed.ttft_s and _with_median(speed.ttft_s, speed.ttft_p50_s)),
+        ("time per output token", speed.tpot_s and _with_median(speed.tpot_s, speed.tpot_p50_s)),
         ("requests/s", speed.requests_per_s and f"{speed.requests_per_s:,g}"),
         ("concurrent requests per replica", speed.concurrency and str(speed.concurrency)),
         ("KV cache, tokens", speed.kv_tokens and count(speed.kv_tokens)),

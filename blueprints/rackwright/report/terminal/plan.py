@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -61,6 +62,7 @@ def show_plan(
         _show_choice(out, plan, spec, plan.chosen, preview, top, full)
     else:
         heading(out, f"No candidate meets every goal; {plan.considered:,} configurations were evaluated.")
+        print_labelled(out, "why", plan.scaling if any(miss.candidate.pinned for miss in plan.rejected) else "")
     if full or not plan.chosen:
         show_misses(out, plan)
     elif plan.rejected:
@@ -119,6 +121,10 @@ def facts(plan: SizingPlan) -> str:
 def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, top: int | None, full: bool) -> None:
     lines = groups(plan.fits)
     shown = lines[: top or 1 + ALTERNATIVES]
+    refused = {preview.refusal(rank) for rank in range(1, len(plan.fits) + 1)}
+    if len(refused) == 1 and (reason := refused.pop()):
+        print_labelled(out, "build", f"{reason} ({plural(len(plan.fits), 'candidate')}, all of them)", "bold yellow")
+        preview = replace(preview, refusals=())
     out.print()
     out.print(_ranking(shown, preview, chosen.duration_s is None, out.width))
     if len(lines) > len(shown):
@@ -191,7 +197,7 @@ def _ranking(lines: list[Group], preview: StackPreview, serving: bool, width: in
     for line in lines:
         fit, c = line.fit, line.fit.candidate
         run = span_range(fit.finish_s) if is_wide else span(fit.time_s)
-        time = (span(fit.speed.ttft_s), span(fit.speed.tpot_s)) if serving else (run,)
+        time = (span(fit.speed.ttft_s), span(fit.speed.tpot_s) if fit.speed.tpot_s else "-") if serving else (run,)
         cost = money_range(fit.cost_usd) if is_wide or not fit.cost_usd else money(fit.cost_usd.p50)
         costs = (money(fit.usd_per_hour, 2), cost)
         fabric = c.fabric.upper() if c.nodes > 1 and c.fabric != "none" else ""

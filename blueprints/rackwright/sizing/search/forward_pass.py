@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.job import ServingJob, lora_overhead, weight_bytes
+from rackwright.sizing.job import ServingJob, linear_bytes, lora_overhead, weight_bytes
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejections
 from rackwright.sizing.search.outcome import UNKNOWN, Outcome
@@ -30,7 +30,7 @@ def forward_pass_outcome(job: ServingJob, target: Target, numbers: str, a: Assum
     found = Outcome(memory=memory, band=UNKNOWN, evidence=UNKNOWN.words, precision=numbers)
     have = capacity * a.serving_max_fill
     if memory.total_bytes > have:
-        remedies = (*([f"quantization: {target.few_bits}"] if target.few_bits else []), Remedy.LARGER_ACCELERATOR)
+        remedies = (*target.quantization(linear_bytes(numbers)), Remedy.LARGER_ACCELERATOR)
         full = Rejection(Limit.DEVICE_MEMORY, memory.total_bytes / GIB, have / GIB, "GiB per accelerator", remedies=remedies)
         found = replace(found, rejections=(full,))
     if not job.ends:
@@ -44,7 +44,8 @@ def _online(job: ServingJob, target: Target, found: Outcome, seconds: float, a: 
     late = seconds * UNKNOWN.p80
     count = max(math.ceil(job.rate * late / a.max_utilisation), job.min_replicas, 1)
     latency = late / (1 - min(job.rate * late / count, a.max_utilisation))
-    rejections = [*found.rejections, *latency_rejections(latency, None, job.ttft_s)]
+    fewer = target.quantization(linear_bytes(found.precision))
+    rejections = [*found.rejections, *latency_rejections(latency, None, job.ttft_s, remedies=fewer)]
     if job.max_replicas is not None and count > job.max_replicas:
         rejections.append(Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", Reason.REPLICA_LIMIT))
     speed = Speed(samples_per_s=1 / seconds, ttft_s=latency, concurrency=1, requests_per_s=job.rate)

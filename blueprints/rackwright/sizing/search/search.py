@@ -74,7 +74,7 @@ def _neuron_serving(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
 
 
 def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
-    formats = [_format(job, t) for t in machines.targets]
+    formats = [weight_format(job, t) for t in machines.targets]
     if job.generates:
         from rackwright.sizing.search.serving import best_batch, best_serving
 
@@ -100,7 +100,7 @@ def _custom(job: CustomJob, machines: TargetArrays, a: Assumptions) -> list[Outc
     return _with_rejections(found, machines, rejections)
 
 
-def _format(job: ServingJob, target: Target) -> str:
+def weight_format(job: ServingJob, target: Target) -> str:
     """Weight format: the requested one, else the published one where the accelerator supports it, else 16 bit."""
     if job.precision != "auto":
         return job.precision
@@ -125,7 +125,8 @@ def _precision(precision: str, target: Target, weights_key: str = "", trains: bo
     peaks = dict(target.flops)
     if precision in ("nf4", "fp32") or precision in peaks:
         return ()
-    if weights_key and ((precision == "fp4" and "bf16" in peaks) or (precision == "int4" and not (target.tpu or target.neuron))):
+    in_16_bit = precision == "fp4" and target.vendor == "NVIDIA" and "bf16" in peaks
+    if weights_key and (in_16_bit or (precision == "int4" and not (target.tpu or target.neuron))):
         return ()
     remedies = (f"{weights_key or 'precision'}: {nearest_format(precision, peaks, trains)}", Remedy.NEWER_ACCELERATOR)
     return (Rejection(Limit.PRECISION, reason=Reason.FORMAT, subject=target.accelerator, detail=precision, remedies=remedies),)
