@@ -146,8 +146,8 @@ def _deployed_nodes(offer: Offer, nodes: int, found: Outcome, spec: Spec, inputs
     return pinned or need, found
 
 
-COUNT_INDEPENDENT = {Limit.ORGANISATION, Limit.PRECISION}
-"""Constraints that more machines do not change: the organisation's limit is exceeded already, or the number format is not supported."""
+COUNT_INDEPENDENT = {Limit.ORGANISATION, Limit.PRECISION, Limit.QUOTA}
+"""Constraints that more machines do not change: a limit or quota is exceeded already, or the number format is not supported."""
 
 
 def _more_cannot_help(miss: Rejected, max_cost_usd: float) -> bool:

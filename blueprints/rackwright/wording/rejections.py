@@ -22,6 +22,7 @@ EXPLANATIONS = {
     Reason.BUDGET_OF_RUN: "p80 of the estimate",
     Reason.CAPACITY_COUNT: "{subject}",
     Reason.CAPACITY_MODE: "not offered as {subject}",
+    Reason.CLUSTER_ON_CPU: "blueprint.cluster names a cluster; this release adds only machines with accelerators to it",
     Reason.CONTEXT_OR_EXPERT: "context parallelism must divide the sequence, and expert parallelism the experts",
     Reason.CPU_ENGINE_RATE: "p80 rate of one machine",
     Reason.CPU_FAMILY: "the compute rate of a {subject} vCPU is not published",
@@ -44,6 +45,7 @@ EXPLANATIONS = {
     Reason.NOT_IN_SPEC: "the spec no longer selects {subject} in {detail}",
     Reason.NO_CACHE_ROOM: "the weights leave no room for a cache in {subject} x {amount:,.0f} GiB",
     Reason.NO_FABRIC: "no RDMA fabric between machines",
+    Reason.NO_PRICE: "the price of {subject} is not published, so max_cost cannot be checked",
     Reason.PINNED_ELSEWHERE: "the place is pinned to {subject}",
     Reason.PINNED_NODES: "pin.nodes",
     Reason.PIPELINE_PIN: (
@@ -98,6 +100,7 @@ REMEDIES = {
     Reason.NEURON_NOT_PINNED: "pin: {{instance: {listed}}}",
     Reason.NEURON_SERVES_ONLY: "pin: {{instance: trn1.32xlarge}}",
     Reason.NO_FABRIC: "an instance type with EFA, TCPX, RoCE or ICI",
+    Reason.NO_PRICE: "a region or capacity mode with a published price, or no max_cost",
     Reason.PINNED_ELSEWHERE: "remove the pin",
     Reason.PINNED_NODES: "nodes: {need:.0f}",
     Reason.PIPELINE_PIN: GEOMETRY,
