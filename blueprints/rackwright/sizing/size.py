@@ -14,6 +14,7 @@ from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
+from rackwright.sizing.evaluation.whole_bill import WholeBill, within_budget
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.node.node_requirements import dataset_read_bytes_per_s, with_node_requirements
 from rackwright.sizing.note import Note, NoteKind
@@ -23,6 +24,7 @@ from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, Storag
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
+from rackwright.sizing.selection.near_ties import beaten_by
 from rackwright.sizing.selection.ranking import by_distance, cheapest_without_pin, identity, ranked
 from rackwright.sizing.workload_inputs import WorkloadInputs, workload_inputs
 from rackwright.spec.spec import Spec
@@ -53,16 +55,21 @@ def size(
     today: date | None = None,
     assumptions: Assumptions = DEFAULT,
     rerank: Order | None = None,
+    whole_bill: WholeBill | None = None,
 ) -> SizingPlan:
     """Ranked candidates for the first workload of the spec, and the rejected candidates with their reasons.
 
     `fits` is empty when nothing fits. Raises UserError when the model is unknown.
     today: date at which capacity blocks are evaluated; the current date by default. rerank: puts the fits of a plan in another order.
+    whole_bill: prices the stack of a fit, for the budget; without it the budget is compared with the machines alone.
     """
     catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
     inputs = workload_inputs(spec.workload, a)
     goals = GoalLimits.of(spec, a)
     fits, rejected, order, points = _collected(_evaluations(spec, catalog, inputs, goals, a, today))
+    if whole_bill and goals.max_cost_usd is not None:
+        fits, over = _within_budget(fits, inputs, goals, spec, catalog, a, whole_bill)
+        rejected |= over
     scope = "serving" if isinstance(inputs.job, ServingJob) else "training"
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not inputs.serves)
     misses = by_distance(r for k, r in rejected.items() if k not in fits)
@@ -79,9 +86,20 @@ def size(
         considered=points,
         optimize_for=spec.goals.optimize_for,
         unpinned=without_pinned_parallelism(spec, best[0], catalog, a, today) if best else None,
+        near_tie=beaten_by(best[0], _alternatives(best, order, spec), spec.goals.optimize_for) if best else None,
         notes=(*inputs.notes, *_notes(spec, best, misses, a)),
     )
     return with_node_requirements(made, spec, catalog, a)
+
+
+def _alternatives(fits: tuple[Fit, ...], order: dict[tuple, tuple[int, int]], spec: Spec) -> Iterator[Fit]:
+    """Fits that only the objective ranks after the first one: not a broken goal, the order of places, or a preference for one machine."""
+
+    def rank(fit: Fit) -> tuple:
+        one_first = spec.workload.kind != "serve" and spec.goals.optimize_for != "time"
+        return (len(fit.overruled), order[identity(fit.candidate)], one_first and fit.candidate.is_spread)
+
+    return (fit for fit in fits[1:] if rank(fit) == rank(fits[0]))
 
 
 def _collected(
@@ -123,6 +141,22 @@ def _evaluations(
                 break
             else:
                 max_cost_usd = max(max_cost_usd, answer.cost_usd or 0.0)
+
+
+def _within_budget(
+    fits: dict[tuple, Fit], inputs: WorkloadInputs, goals: GoalLimits, spec: Spec, catalog: Catalog, a: Assumptions, whole_bill: WholeBill
+) -> tuple[dict[tuple, Fit], dict[tuple, Rejected]]:
+    """Fits whose whole bill is within the budget, and the others with their rejection."""
+    kept, over = dict[tuple, Fit](), dict[tuple, Rejected]()
+    for key, fit in fits.items():
+        facts, need = _storage(inputs, (fit,), goals, spec, a)
+        bill = whole_bill(SizingPlan(spec.name, facts, (fit,), (), (), catalog.digest, storage=need))
+        answer = within_budget(fit, bill, goals)
+        if isinstance(answer, Fit):
+            kept[key] = answer
+        else:
+            over[key] = answer
+    return kept, over
 
 
 def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcome:

@@ -205,12 +205,15 @@ def _goal_rejections(offer: Offer, run: RunTimes, cost: Interval | None, goals: 
     if run.finish and deadline is not None and (need := p80(run.finish)) > deadline:
         unit, seconds = ("h", HOUR) if deadline >= HOUR else ("min", 60.0)
         waited = p80(run.wait) / seconds if run.wait else None
-        yield Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, Reason.DEADLINE, amount=waited)
+        median = run.finish.p50 / seconds
+        yield Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, Reason.DEADLINE, amount=waited, p50=median)
     if run.duration and window is not None and (need := p80(run.duration)) > window:
         reason = Reason.BLOCK_TOO_SHORT if offer.prepaid_s else Reason.MODE_TOO_SHORT
-        yield Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", reason, str(offer.offering.capacity))
+        mode, median = str(offer.offering.capacity), run.duration.p50 / HOUR
+        yield Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", reason, mode, p50=median)
     if cost and budget is not None and (need := p80(cost)) > budget:
-        yield Rejection(Limit.BUDGET, need, budget, "USD", Reason.BUDGET_OF_MONTH if goals.month_h else Reason.BUDGET_OF_RUN)
+        reason, median = (Reason.BUDGET_OF_MONTH, None) if goals.month_h else (Reason.BUDGET_OF_RUN, cost.p50)
+        yield Rejection(Limit.BUDGET, need, budget, "USD", reason, p50=median)
 
 
 def _no_price(offer: Offer, goals: GoalLimits) -> Iterator[Rejection]:
@@ -229,10 +232,10 @@ def _tightest(memory: Memory, has_accelerator: bool, cost: Interval | None, fini
     used, kind = memory.fill / memory.max_fill, NoteKind.DEVICE_MEMORY_USED if has_accelerator else NoteKind.HOST_MEMORY_USED
     found = Note(kind, {"used": memory.fill, "max": memory.max_fill})
     for kind, need, limit in (
-        (NoteKind.DEADLINE_USED, finish, goals.max_duration_s),
-        (NoteKind.BUDGET_USED, cost, goals.max_cost_usd),
+        (NoteKind.DEADLINE_SHARE, finish, goals.max_duration_s),
+        (NoteKind.BUDGET_SHARE, cost, goals.max_cost_usd),
     ):
         if need and limit and p80(need) / limit > used:
             used = p80(need) / limit
-            found = Note(kind, {"used": used})
+            found = Note(kind, {"used": used, "median": need.p50 / limit})
     return found

@@ -59,6 +59,11 @@ class Offer:
         made.__dict__.update(self._common_fields, **varying)
         return made
 
+    @property
+    def _accelerator_memory_bytes(self) -> float:
+        known = self.accelerator.memory_bytes if self.accelerator else None
+        return float(self.machine.accelerator_memory_bytes or known or 0.0)
+
     @cached_property
     def _common_fields(self) -> dict[str, Any]:
         o, other = self.offering, CPU if self.machine.kind == "cpu" else "none"  # a CPU machine counts as one device
@@ -68,6 +73,7 @@ class Offer:
             fabric=str(self.machine.fabric), parallelism=ParallelLayout(), price_usd_per_hour=self.price_usd_per_hour,
             price_as_of=o.price_as_of, price_source=o.price_source, price_region=o.price_region or "", capacity_id=self.capacity_id,
             slices=self.slices, topology=self.slice.topology if self.slice else "", place=self.place, pinned=self.pinned,
+            accelerator_memory_bytes=self._accelerator_memory_bytes,
         )  # fmt: skip
         return dict(vars(blank))
 
