@@ -29,7 +29,9 @@ def near_ties(fits: Sequence[Fit], optimize_for: str) -> tuple[Fit, ...]:
     For cost a fit must also be as fast as the best within its p80: of two that cost the same, a much slower one is no equal.
     """
     best = min(fits, key=lambda f: objective(f, optimize_for))
-    limit = objective(best, optimize_for) * (1 + _tolerance(best, optimize_for))
+    if not (tolerance := _tolerance(best, optimize_for)):
+        return ()
+    limit = objective(best, optimize_for) * (1 + tolerance)
     latest = p80(best.finish_s) if best.finish_s else best.time_s * (1 + MAX_TIE)
     tied = (f for f in fits if objective(f, optimize_for) <= limit < float("inf"))
     found = tuple(f for f in tied if optimize_for != "cost" or f.time_s <= latest)
