@@ -42,7 +42,9 @@ MEANT = {
 ALIASES = {alias: unit for unit, aliases in MEANT.items() for alias in aliases.split()}
 """Common misspelling -> unit. Used only to suggest a fix."""
 SIGNS = {"€": "EUR", "£": "GBP", "¥": "JPY or CNY", "₹": "INR", "₩": "KRW", "$": "USD"}
-CURRENCY = re.compile(r"[€£¥₹₩$]|(?<![A-Za-z])(?:USD|EUR|GBP|JPY|CNY|INR|KRW|CHF|CAD|AUD|SEK|NOK|DKK|PLN|BRL|SGD|HKD|TWD|ILS|AED)(?![A-Za-z])", re.IGNORECASE)
+CURRENCY = re.compile(
+    r"[€£¥₹₩$]|(?<![A-Za-z])(?:USD|EUR|GBP|JPY|CNY|INR|KRW|CHF|CAD|AUD|SEK|NOK|DKK|PLN|BRL|SGD|HKD|TWD|ILS|AED)(?![A-Za-z])", re.IGNORECASE
+)
 """Signs and ISO 4217 codes of currencies. The catalog has prices in US dollars only."""
 COUNT_RANGE = (1e-6, 1e18)
 """Allowed range of counts. Keeps arithmetic on absurd values finite."""

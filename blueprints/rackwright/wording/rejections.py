@@ -133,7 +133,7 @@ def explanation(rejection: Rejection) -> str:
     """`not offered in eu-west-2`; beside numbers their origin, such as `p80 of the estimate`."""
     if rejection.reason is Reason.DEADLINE:
         waiting = f"of it {rejection.amount:,.1f} {rejection.unit} wait for machines" if rejection.amount else ""
-        return "; ".join(filter(None, (percentiles(rejection), waiting)))
+        return "; ".join(filter(None, (percentiles(rejection) or "p80 of the estimate", waiting)))
     if rejection.reason is Reason.NOT_ORDERABLE:
         return f"sold only inside {rejection.subject}" if rejection.subject else "no name to order it by is published"
     return "; ".join(filter(None, (percentiles(rejection), _filled(EXPLANATIONS.get(rejection.reason, ""), rejection))))

@@ -19,7 +19,6 @@ from rackwright.workflow.load import examine
 from rackwright.workflow.recorded import running_with
 
 if TYPE_CHECKING:
-    from rackwright.sizing.metrics import Interval
     from rackwright.sizing.node.file_system import LustreSize
     from rackwright.sizing.node.requirements import NodeRequirements
     from rackwright.sizing.plan import Fit, SizingPlan
@@ -69,25 +68,12 @@ class SizedSpec:
     @cached_property
     def _sized(self) -> "SizingPlan":
         from rackwright.sizing.size import size
+        from rackwright.workflow.whole_bill import StackPricing
 
         with self._located():
-            return size(
-                self.spec, self.catalog, today=self.today, assumptions=self.assumptions, rerank=self.buildability.ordered,
-                whole_bill=self._whole_bill,
-            )  # fmt: skip
-
-    def _whole_bill(self, plan: "SizingPlan") -> "Interval | None":
-        """Total cost of the stack of the plan's first fit, which keeps a running file system; None where it cannot be compiled."""
-        from rackwright.compile.compile import compile_plan
-        from rackwright.cost.bill import total_interval
-
-        fit = plan.fits[0]
-        running = running_with(self._readable_record, self.spec, fit, self.catalog)
-        try:
-            stack = compile_plan(self.spec, plan, fit, today=self.today, now=self.now, catalog=self.catalog, running=running)
-        except UserError:
-            return None
-        return total_interval(stack, fit, self.spec, self.catalog)
+            pricing = StackPricing(self.spec, self.catalog, self.today, self.now, self._readable_record)
+            order = self.buildability.ordered
+            return size(self.spec, self.catalog, today=self.today, assumptions=self.assumptions, rerank=order, whole_bill=pricing)
 
     @cached_property
     def plan(self) -> "SizingPlan":
