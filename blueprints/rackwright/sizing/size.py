@@ -67,26 +67,24 @@ def size(
     inputs = workload_inputs(spec.workload, a)
     goals = GoalLimits.of(spec, a)
     fits, rejected, order, points = _collected(_evaluations(spec, catalog, inputs, goals, a, today))
-    if whole_bill and goals.max_cost_usd is not None:
-        fits, over = _within_budget(fits, inputs, goals, spec, catalog, a, whole_bill)
-        rejected |= over
-    scope = "serving" if isinstance(inputs.job, ServingJob) else "training"
+    fits, over = _within_budget(fits, inputs, goals, spec, catalog, a, whole_bill)
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not inputs.serves)
-    misses = by_distance(r for k, r in rejected.items() if k not in fits)
+    misses = by_distance(r for k, r in {**rejected, **over}.items() if k not in fits)
     best = rerank(SizingPlan(spec.name, inputs.facts, best, (), (), catalog.digest)) if rerank else best
     facts, need = _storage(inputs, best, goals, spec, a)
+    chosen = best[0] if best else None
     made = SizingPlan(
         spec=spec.name,
         facts=facts,
         fits=best,
         rejected=misses,
-        assumptions=(*inputs.assumed, *_calibration(best[:1], calibrated(spec)), *a.listed(scope)),
+        assumptions=tuple(_assumptions(inputs, best[:1], calibrated(spec), a)),
         catalog_digest=catalog.digest,
         storage=need,
         considered=points,
         optimize_for=spec.goals.optimize_for,
-        unpinned=without_pinned_parallelism(spec, best[0], catalog, a, today) if best else None,
-        near_tie=beaten_by(best[0], _alternatives(best, order, spec), spec.goals.optimize_for) if best else None,
+        unpinned=without_pinned_parallelism(spec, chosen, catalog, a, today) if chosen else None,
+        near_tie=beaten_by(chosen, _alternatives(best, order, spec), spec.goals.optimize_for) if chosen else None,
         notes=(*inputs.notes, *_notes(spec, best, misses, a)),
     )
     return with_node_requirements(made, spec, catalog, a)
@@ -144,13 +142,15 @@ def _evaluations(
 
 
 def _within_budget(
-    fits: dict[tuple, Fit], inputs: WorkloadInputs, goals: GoalLimits, spec: Spec, catalog: Catalog, a: Assumptions, whole_bill: WholeBill
+    fits: dict[tuple, Fit], inputs: WorkloadInputs, goals: GoalLimits, spec: Spec, catalog: Catalog, a: Assumptions, price: WholeBill | None
 ) -> tuple[dict[tuple, Fit], dict[tuple, Rejected]]:
-    """Fits whose whole bill is within the budget, and the others with their rejection."""
+    """Fits whose whole bill is within the budget, and the others with their rejection; all fits without a budget."""
+    if price is None or goals.max_cost_usd is None:
+        return fits, {}
     kept, over = dict[tuple, Fit](), dict[tuple, Rejected]()
     for key, fit in fits.items():
         facts, need = _storage(inputs, (fit,), goals, spec, a)
-        bill = whole_bill(SizingPlan(spec.name, facts, (fit,), (), (), catalog.digest, storage=need))
+        bill = price(SizingPlan(spec.name, facts, (fit,), (), (), catalog.digest, storage=need))
         answer = within_budget(fit, bill, goals)
         if isinstance(answer, Fit):
             kept[key] = answer
@@ -193,13 +193,15 @@ def _more_cannot_help(miss: Rejected, max_cost_usd: float) -> bool:
     return not limits.isdisjoint(COUNT_INDEPENDENT) or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
 
 
-def _calibration(fits: tuple[Fit, ...], c: Calibration) -> Iterator[Assumption]:
-    """The calibration behind the times of the fits."""
+def _assumptions(inputs: WorkloadInputs, fits: tuple[Fit, ...], c: Calibration, a: Assumptions) -> Iterator[Assumption]:
+    """Assumptions of the workload, the calibration behind the times of the fits, and the assumptions of the kind of plan."""
+    yield from inputs.assumed
     for fit in fits:
         yield Assumption("calibration", c.version, fit.evidence, "fit of published runs, data/measured of the estimator")
     if c.factors:
         runs = sum(n for _, n in c.factors.values())
         yield Assumption("calibration factors", f"{len(c.factors)}", "of your measured runs", f"`rackwright calibrate`, {runs} readings")
+    yield from a.listed("serving" if isinstance(inputs.job, ServingJob) else "training")
 
 
 def _storage(

@@ -1,4 +1,4 @@
-"""The budget against the whole bill of a fit: machines, storage, network, control plane. Sizing prices machines; a caller prices the rest."""
+"""The budget against the whole bill of a fit: machines, storage, network and control plane, priced by the caller of sizing."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -8,8 +8,8 @@ from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit
 
 MAX_TIE = 0.1
-"""Largest share of the best value within which fits are equal, also where the interval is wider: errors of two fits are partly the same, and
-one measured choice in seven to ten loses more than 5 % (docs/accuracy.md, regret). rackwright's choice 2026-11."""
+"""Largest share of the best value within which fits are equal, also where the interval is wider: the errors of two fits are partly the
+same. One measured choice in seven to ten loses more than 5 % (docs/accuracy.md, regret). rackwright's choice 2026-11."""
 
 
 def is_already_owned(fit: Fit) -> bool:
