@@ -71,9 +71,9 @@ class SizedSpec:
         from rackwright.workflow.whole_bill import StackPricing
 
         with self._located():
-            pricing = StackPricing(self.spec, self.catalog, self.today, self.now, self._readable_record)
-            order = self.buildability.ordered
-            return size(self.spec, self.catalog, today=self.today, assumptions=self.assumptions, rerank=order, whole_bill=pricing)
+            built = self.buildability
+            pricing = StackPricing(self.spec, self.catalog, self.today, self.now, self._readable_record, built)
+            return size(self.spec, self.catalog, today=self.today, assumptions=self.assumptions, rerank=built.ordered, whole_bill=pricing)
 
     @cached_property
     def plan(self) -> "SizingPlan":
