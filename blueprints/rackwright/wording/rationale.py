@@ -136,12 +136,12 @@ def _smaller(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected]) -> 
     fit = min((f for f in fits if f.cost_usd and smaller(f)), key=lambda f: f.cost_usd.p50 if f.cost_usd else 0.0, default=None)
     if fit is not None:
         other = f"{time_and_cost(fit)}, {compared_with(fit, chosen)}"
-        yield f"The next smaller candidate, {candidate_name(fit.candidate)}, also meets the goals: {other}."
+        yield f"The next smaller, {candidate_name(fit.candidate)}, also meets the goals: {other}."
         return
     misses = (r for r in rejected if smaller(r) and _has_numbers(r))
     miss = min(misses, key=lambda r: (round(r.distance, 2), (r.candidate.price_usd_per_hour or 0.0) * r.candidate.nodes), default=None)
     if miss is not None:
-        yield f"The next smaller candidate, {candidate_name(miss.candidate)}: {_shortfalls(miss)}."
+        yield f"The next smaller, {candidate_name(miss.candidate)}: {_shortfalls(miss)}."
 
 
 def _size(c: Candidate) -> tuple[float, int]:
@@ -187,14 +187,15 @@ def _shortfalls(r: Rejected) -> str:
 
 
 def shortfall(x: Rejection) -> str:
-    """`deadline: 44.8 h needed at p80 (38.2 at p50), 24.0 allowed, 1.87 times the limit`."""
+    """`deadline: 44.8 h at p80 (p50 38.2), 24.0 allowed, 1.87 times the limit`."""
     if x.need is None or x.have is None:
         return f"{x.limit}: {explanation(x)}"
     need, have = tell_apart(x.need, x.have)
     beyond = f", {x.distance:,.{2 if x.distance < 1.95 else 1}f} times the limit" if x.distance < float("inf") else ""
     beyond = ", less than 1 % beyond the limit" if x.distance < 1.005 else beyond
-    median = f" at p80 ({tell_apart(x.need, x.p50)[1]} at p50)" if x.p50 is not None and x.p50 != x.need else ""
-    return f"{x.limit}: {need} {x.unit} needed{median}, {have} allowed{beyond}"
+    median = tell_apart(x.need, x.p50)[1] if x.p50 is not None and x.p50 != x.need else ""
+    needed = f"at p80 (p50 {median})" if median else "needed"
+    return f"{x.limit}: {need} {x.unit} {needed}, {have} allowed{beyond}"
 
 
 def _replicas(chosen: Fit) -> Iterator[str]:
