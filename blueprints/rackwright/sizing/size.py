@@ -69,7 +69,7 @@ def size(
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not inputs.serves)
     misses = by_distance(r for k, r in rejected.items() if k not in fits)
     best = rerank(SizingPlan(spec.name, inputs.facts, best, (), (), catalog.digest)) if rerank else best
-    facts, need = _storage(inputs, best, goals, spec, a)
+    facts, need = _storage(inputs, best, goals, spec, catalog, a)
     made = SizingPlan(
         spec=spec.name,
         facts=facts,
@@ -83,7 +83,7 @@ def size(
         unpinned=without_pinned_parallelism(spec, best[0], catalog, a, today) if best else None,
         notes=(*inputs.notes, *_notes(spec, best, misses, a)),
     )
-    return with_node_requirements(with_cheapest_storage(made, spec, catalog, a), spec, catalog, a)
+    return with_node_requirements(made, spec, catalog, a)
 
 
 def _collected(
@@ -171,9 +171,9 @@ def _calibration(fits: tuple[Fit, ...], c: Calibration) -> Iterator[Assumption]:
 
 
 def _storage(
-    inputs: WorkloadInputs, fits: tuple[Fit, ...], goals: GoalLimits, spec: Spec, a: Assumptions
+    inputs: WorkloadInputs, fits: tuple[Fit, ...], goals: GoalLimits, spec: Spec, catalog: Catalog, a: Assumptions
 ) -> tuple[WorkloadFacts, StorageNeed]:
-    """Checkpoint plan and file-system need of the chosen fit."""
+    """Checkpoint plan and storage need of the first fit, with the choice between a bucket and a file system."""
     facts, chosen = inputs.facts, fits[0] if fits else None
     if not isinstance(inputs.job, TrainingJob):
         return facts, StorageNeed(facts.weights_bytes, basis=(Note(NoteKind.WEIGHTS_READ_ONCE),))
@@ -193,7 +193,9 @@ def _storage(
         hours=chosen.duration_s.p50 / HOUR if chosen and chosen.duration_s else 0.0,
         usd_per_hour=(chosen.usd_per_hour if chosen else None) or 0.0,
     )
-    return replace(facts, checkpoint_interval_s=plan.interval_s), need
+    facts = replace(facts, checkpoint_interval_s=plan.interval_s)
+    stored = SizingPlan(spec.name, facts, fits, (), (), catalog.digest, storage=need)
+    return facts, with_cheapest_storage(stored, spec, catalog, a).storage
 
 
 def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a: Assumptions) -> Iterator[Note]:
