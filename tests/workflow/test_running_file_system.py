@@ -172,3 +172,31 @@ def test_preview_has_the_recorded_versions(spec):
     pipeline = Pipeline(spec, TODAY)
     assert pipeline.preview().stack.pins == pipeline.choose().plan.pins == pins
     assert pipeline.choose(upgrade=True).plan.pins == old.pins
+
+
+BUCKET = """api_version: rackwright/v1
+name: sft
+workloads: [{name: t, kind: finetune, model: {base: llama-3.1-70b}, data: {samples: 100000, tokens_per_sample: 2000}}]
+infra:
+  any_of:
+    - cloud: aws
+      account: "123456789012"
+      regions: [us-east-1]
+      capacity: {ordered: [on-demand]}
+      pin: {instance: p5.48xlarge, nodes: 4}
+blueprint: {kind: training-cluster, api_access: {cidrs: [203.0.113.0/24]}}
+"""
+
+
+def test_a_stack_with_a_bucket_only_gets_no_file_system_after_an_edit(tmp_path):
+    path = tmp_path / "sft.yaml"
+    path.write_text(BUCKET, encoding="utf-8")
+    decision = Pipeline(path, TODAY).decision_of(1)
+    assert (decision.file_system, decision.plan.storage.in_bucket) == (None, True)
+    decision_path(path).write_text(decision.to_json(), encoding="utf-8")
+    assert Pipeline(path, TODAY).decide().plan.lustre is None
+    path.write_text(BUCKET.replace("100000", "900000"), encoding="utf-8")
+    decided = Pipeline(path, TODAY).decide()
+    assert decided.plan.lustre is None
+    assert codes(decided.problems) == codes(decided.unsettled) == []
+    assert next(b.expected_gib for b in decided.plan.buckets if b.key == "checkpoints") == pytest.approx(4 * 14 * 70.55e9 / 2**30, rel=0.01)

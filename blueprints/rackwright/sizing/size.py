@@ -69,11 +69,19 @@ def size(
     inputs = workload_inputs(spec.workload, a, catalog)
     goals = GoalLimits.of(spec, inputs.facts, catalog, a)
     fits, rejected, order, points = _collected(_evaluations(spec, catalog, inputs, goals, a, today))
-    fits, over = _within_budget(fits, inputs, goals, spec, catalog, a, whole_bill)
-    best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not inputs.serves)
+
+    def in_order() -> tuple[Fit, ...]:
+        best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not inputs.serves)
+        return rerank(SizingPlan(spec.name, inputs.facts, best, (), (), catalog.digest)) if rerank else best
+
+    def priced(fit: Fit) -> Fit | Rejected:
+        facts, need = _storage(inputs, (fit,), goals, spec, catalog, a)
+        alone = SizingPlan(spec.name, facts, (fit,), (), (), catalog.digest, storage=need)
+        return within_budget(fit, whole_bill(alone) if whole_bill else None, goals)
+
+    best, over = _within_budget(fits, in_order, priced) if whole_bill and goals.max_cost_usd is not None else (in_order(), {})
     misses = by_distance(r for k, r in {**rejected, **over}.items() if k not in fits)
-    best = rerank(SizingPlan(spec.name, inputs.facts, best, (), (), catalog.digest)) if rerank else best
-    facts, need = _storage(inputs, best, goals, spec, a)
+    facts, need = _storage(inputs, best, goals, spec, catalog, a)
     chosen = best[0] if best else None
     made = SizingPlan(
         spec=spec.name,
@@ -89,7 +97,7 @@ def size(
         near_tie=beaten_by(chosen, _alternatives(best, order, spec), spec.goals.optimize_for) if chosen else None,
         notes=(*inputs.notes, *_notes(spec, best, misses, a)),
     )
-    return with_node_requirements(with_cheapest_storage(made, spec, catalog, a), spec, catalog, a)
+    return with_node_requirements(made, spec, catalog, a)
 
 
 def _alternatives(fits: tuple[Fit, ...], order: dict[tuple, tuple[int, int]], spec: Spec) -> Iterator[Fit]:
@@ -144,21 +152,24 @@ def _evaluations(
 
 
 def _within_budget(
-    fits: dict[tuple, Fit], inputs: WorkloadInputs, goals: GoalLimits, spec: Spec, catalog: Catalog, a: Assumptions, price: WholeBill | None
-) -> tuple[dict[tuple, Fit], dict[tuple, Rejected]]:
-    """Fits whose whole bill is within the budget, and the others with their rejection; all fits without a budget."""
-    if price is None or goals.max_cost_usd is None:
-        return fits, {}
-    kept, over = dict[tuple, Fit](), dict[tuple, Rejected]()
-    for key, fit in fits.items():
-        facts, need = _storage(inputs, (fit,), goals, spec, a)
-        alone = SizingPlan(spec.name, facts, (fit,), (), (), catalog.digest, storage=need)
-        answer = within_budget(fit, price(with_cheapest_storage(alone, spec, catalog, a)), goals)
-        if isinstance(answer, Fit):
-            kept[key] = answer
-        else:
-            over[key] = answer
-    return kept, over
+    fits: dict[tuple, Fit], in_order: Callable[[], tuple[Fit, ...]], priced: Callable[[Fit], Fit | Rejected]
+) -> tuple[tuple[Fit, ...], dict[tuple, Rejected]]:
+    """Fits in order, and those over the budget, which are removed from `fits`.
+
+    Only the first PRICED_FITS are compared with their whole bill, because each needs its stack compiled; the others with their machines.
+    """
+    known, over = set[tuple](), dict[tuple, Rejected]()
+    while unknown := [fit for fit in in_order()[:PRICED_FITS] if identity(fit.candidate) not in known]:
+        for fit in unknown:
+            key = identity(fit.candidate)
+            answer = priced(fit)
+            known.add(key)
+            if isinstance(answer, Fit):
+                fits[key] = answer
+            else:
+                over[key] = answer
+                del fits[key]
+    return in_order(), over
 
 
 def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcome:
@@ -182,6 +193,8 @@ def _deployed_nodes(offer: Offer, nodes: int, found: Outcome, spec: Spec, inputs
     return pinned or need, found
 
 
+PRICED_FITS = 16
+"""Fits whose whole bill is compared with the budget: more than a plan lists. A rule compares that of any other one when it is chosen."""
 COUNT_INDEPENDENT = {Limit.ORGANISATION, Limit.PRECISION, Limit.QUOTA}
 """Constraints that more machines do not change: a limit or quota is exceeded already, or the number format is not supported."""
 
@@ -207,9 +220,9 @@ def _assumptions(inputs: WorkloadInputs, fits: tuple[Fit, ...], c: Calibration, 
 
 
 def _storage(
-    inputs: WorkloadInputs, fits: tuple[Fit, ...], goals: GoalLimits, spec: Spec, a: Assumptions
+    inputs: WorkloadInputs, fits: tuple[Fit, ...], goals: GoalLimits, spec: Spec, catalog: Catalog, a: Assumptions
 ) -> tuple[WorkloadFacts, StorageNeed]:
-    """Checkpoint plan and file-system need of the chosen fit."""
+    """Checkpoint plan and storage need of the first fit, with the choice between a bucket and a file system."""
     facts, chosen = inputs.facts, fits[0] if fits else None
     if not isinstance(inputs.job, TrainingJob):
         return facts, StorageNeed(facts.weights_bytes, basis=(Note(NoteKind.WEIGHTS_READ_ONCE),))
@@ -229,7 +242,9 @@ def _storage(
         hours=chosen.duration_s.p50 / HOUR if chosen and chosen.duration_s else 0.0,
         usd_per_hour=(chosen.usd_per_hour if chosen else None) or 0.0,
     )
-    return replace(facts, checkpoint_interval_s=plan.interval_s), need
+    facts = replace(facts, checkpoint_interval_s=plan.interval_s)
+    stored = SizingPlan(spec.name, facts, fits, (), (), catalog.digest, storage=need)
+    return facts, with_cheapest_storage(stored, spec, catalog, a).storage
 
 
 def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a: Assumptions) -> Iterator[Note]:

@@ -249,6 +249,8 @@ def recorded_file_system(decision: Decision, spec: Spec, catalog: Catalog) -> Lu
     if size := decision.file_system:
         known = not size.ssd_tier or size.ssd_tier in ssd_tiers(catalog, size.efa)
         return size if known and size.volume in catalog.volume_by_name else None
+    if decision.plan.storage.in_bucket:
+        return None
     candidate, then = decision.fit.candidate, _spec_at_choice(decision, spec)
     machine = catalog.machine_by_name.get(candidate.machine)
     if machine is None or blueprint_kind(then, candidate) != BlueprintKind.TRAINING_CLUSTER:
