@@ -60,6 +60,7 @@ VIOLATED = {
     "memory that is not made": (training_data(hardware={**H100, "memory_gib": 1e30}), "hardware.memory_gib"),
     "power that starts nothing": (training_data(hardware={**H100, "power_watts": 1}), "hardware.power_watts"),
     "power in the name": (training_data(hardware={"accelerator": "H100-80GB-1W"}), "hardware.accelerator"),
+    "a slice larger than a pod": (training_data(hardware={"accelerator": "v6e", "count": 512}), "hardware.slices"),
     "slices of GPUs": (training_data(hardware={**H100, "count": 8, "slices": 2}), "hardware.slices"),
     "half-filled nodes": (training_data(hardware={**H100, "count": 12}, global_batch=12), "hardware.per_node"),
     "virtual stages without a pipeline": (training_data(layout={"virtual": 4}), "layout.virtual"),

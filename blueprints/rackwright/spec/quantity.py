@@ -41,9 +41,11 @@ MEANT = {
 }
 ALIASES = {alias: unit for unit, aliases in MEANT.items() for alias in aliases.split()}
 """Common misspelling -> unit. Used only to suggest a fix."""
-SIGNS = {"€": "EUR", "£": "GBP", "¥": "JPY or CNY", "₹": "INR", "₩": "KRW"}
-CURRENCY = re.compile(r"[€£¥₹₩]|\b(?:EUR|GBP|JPY|CNY|INR|KRW|CHF|CAD|AUD|SEK|NOK|DKK|PLN|BRL|SGD|HKD|TWD|ILS|AED)\b", re.IGNORECASE)
-"""Signs and ISO 4217 codes of other currencies. The catalog has prices in US dollars only."""
+SIGNS = {"€": "EUR", "£": "GBP", "¥": "JPY or CNY", "₹": "INR", "₩": "KRW", "$": "USD"}
+CURRENCY = re.compile(
+    r"[€£¥₹₩$]|(?<![A-Za-z])(?:USD|EUR|GBP|JPY|CNY|INR|KRW|CHF|CAD|AUD|SEK|NOK|DKK|PLN|BRL|SGD|HKD|TWD|ILS|AED)(?![A-Za-z])", re.IGNORECASE
+)
+"""Signs and ISO 4217 codes of currencies. The catalog has prices in US dollars only."""
 COUNT_RANGE = (1e-6, 1e18)
 """Allowed range of counts. Keeps arithmetic on absurd values finite."""
 MAX_TOKENS = 10**9
@@ -68,8 +70,13 @@ def _reader(units: dict[str, float], what: str, example: str, bounds: tuple[str,
         amount = parse(value) if isinstance(value, str) else None
         if amount is None and isinstance(value, str) and value.lstrip().startswith("-") and parse(value.replace("-", "", 1)) is not None:
             raise wrong("S-range", f"{quote(value)} is negative; expected {what} between {bounds[0]} and {bounds[1]}")
-        if amount is None and (currency := _currency(value, units)):
-            raise wrong("S-unit", f"{quote(value)} is in {currency}; amounts are in US dollars (USD)", f"convert it to USD, {such_as}")
+        currencies = _currencies(value) if amount is None and any(unit.startswith("USD") for unit in units) else ()
+        if len(currencies) > 1:
+            message = f"Expected {what} in US dollars (USD), got {' and '.join(currencies)} in {quote(value)}"
+            raise wrong("S-unit", message, f"convert them to USD and write one amount, {such_as}")
+        if currencies and currencies != ("USD",):
+            message = f"{quote(value)} is in {currencies[0]}; amounts are in US dollars (USD)"
+            raise wrong("S-unit", message, f"convert it to USD, {such_as}")
         if amount is None:
             raise wrong(
                 "S-unit", f"Expected {what}, a number with a unit ({', '.join(units)}), got {quote(value)}", _meant(value, units, example)
@@ -81,10 +88,14 @@ def _reader(units: dict[str, float], what: str, example: str, bounds: tuple[str,
     return read
 
 
-def _currency(value: object, units: dict[str, float]) -> str:
-    """The ISO code of a currency other than USD in an amount of money; "" for USD or no currency."""
-    named = CURRENCY.search(value) if isinstance(value, str) and any(unit.startswith("USD") for unit in units) else None
-    return SIGNS.get(named[0], named[0].upper()) if named else ""
+def _currencies(value: object) -> tuple[str, ...]:
+    """ISO codes of the currencies in a text, list or mapping, once each in order; () without one."""
+    if isinstance(value, (list, tuple)):
+        return tuple(dict.fromkeys(code for item in value for code in _currencies(item)))
+    if isinstance(value, dict):
+        return tuple(dict.fromkeys(code for pair in value.items() for code in _currencies(pair)))
+    found = CURRENCY.findall(value) if isinstance(value, str) else ()
+    return tuple(dict.fromkeys(SIGNS.get(code, code.upper()) for code in found))
 
 
 def _meant(value: object, units: dict[str, float], example: str) -> str:

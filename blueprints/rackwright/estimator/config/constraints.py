@@ -1,5 +1,6 @@
 """Constraints on a pinned configuration. A violated constraint is a problem with path, failed condition and fix."""
 
+import math
 from collections.abc import Iterator
 
 from rackwright.diagnostics.problem import At, Problem
@@ -228,6 +229,9 @@ def _hardware_problems(h: HardwareConfig, a: AcceleratorRates, numbers: str, fie
         yield Problem("E-slices", f"slices is {h.slices}, but {a.name} is not a TPU", at / "slices", "slices: 1")
     elif h.count % h.slices:
         yield Problem("E-slices", f"slices {h.slices} does not divide count {h.count}", at / "slices", _divisor_hint(h.count))
+    elif a.is_tpu and (chips := h.count // h.slices) > a.domain:
+        reason = f"count {h.count} over slices {h.slices} makes slices of {chips} chips; the largest slice of {a.name} has {a.domain}"
+        yield Problem("E-slices", reason, at / "slices", f"slices: {math.ceil(h.count / a.domain)}")
 
 
 def _length_problems(longest: float, n: ModelDimensions, field: str) -> Iterator[Problem]:

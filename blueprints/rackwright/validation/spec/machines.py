@@ -87,7 +87,7 @@ def machines_are_offered_in_place(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-55")
 def topology_exists(context: SpecContext) -> Iterator[Violation]:
-    """A pinned topology must exist for the pinned TPU type, and have as many hosts as the pin has nodes."""
+    """A pinned topology must exist for the pinned TPU type; a slice of it must have as many hosts as the pin has nodes."""
     for at, place in context.places:
         pin = place.pin
         if pin is None or pin.instance not in context.catalog.machine_by_name:
@@ -103,6 +103,10 @@ def topology_exists(context: SpecContext) -> Iterator[Violation]:
                 f"{pin.instance} has no topology {pin.topology}",
             )
             yield Violation(at / "pin" / "topology", fix, message)
+        elif slices and not pin.topology and pin.nodes and pin.nodes not in (hosts := [piece.hosts for piece in slices if piece.listed]):
+            sizes = ", ".join(map(str, dict.fromkeys(hosts)))
+            message = f"No slice of {pin.instance} has {pin.nodes} hosts; the largest has {max(piece.chips for piece in slices)} chips"
+            yield Violation(at / "pin" / "nodes", f"set one of {sizes}", message)
         elif chosen and pin.nodes and pin.nodes not in {piece.hosts for piece in chosen}:
             hosts = ", ".join(str(piece.hosts) for piece in chosen)
             yield Violation(at / "pin" / "nodes", f"set {hosts}", f"A {pin.topology} slice has {hosts} hosts; nodes is {pin.nodes}")

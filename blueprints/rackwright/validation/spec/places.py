@@ -1,4 +1,4 @@
-"""S-40..S-49, S-90, S-91: fields of one place, without the catalog."""
+"""S-40..S-49, S-90, S-91, S-127: fields of one place, without the catalog."""
 
 import re
 from collections.abc import Iterator
@@ -22,6 +22,7 @@ from rackwright.spec.infra import (
     existing_capacity,
 )
 from rackwright.spec.quotas import FORM, QuotaFileError, read_quotas
+from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.spec.residency import matches
 from rackwright.validation.spec.registry import SpecContext, rule
 
@@ -265,3 +266,28 @@ def quota_file_is_valid(context: SpecContext) -> Iterator[Violation]:
                 read_quotas(context.folder / place.quotas)
             except QuotaFileError as error:
                 yield Violation(at / "quotas", FORM, error.problems[0].reason)
+
+
+@rule("S-127", link="https://docs.aws.amazon.com/servicequotas/latest/userguide/intro.html")
+def quotas_are_of_the_regions(context: SpecContext) -> Iterator[Violation]:
+    """`quotas` must list a region that its place allows: quotas of another region do not apply."""
+    for at, place in context.places:
+        listed, known = _quota_regions(context, place), context.regions.get(place.cloud, [])
+        unknown = [region for region in listed if region not in known] if isinstance(place.quotas, dict) and known else []
+        for region in unknown:
+            message = f"{place.cloud} has no region {quote(region)} in the catalog"
+            yield Violation(at / "quotas" / region, did_you_mean(region, known) or "remove it", message, about_key=True)
+        if listed and not unknown and place.regions and not any(matches(region, place.regions) for region in listed):
+            message = f"The quotas are of {', '.join(listed)}; this place allows {', '.join(place.regions)}"
+            fix = f"list the quotas of {place.regions[0]}; `rackwright lookup SPEC --write-quotas FILE` writes them"
+            yield Violation(at / "quotas", fix, message)
+
+
+def _quota_regions(context: SpecContext, place: Place) -> tuple[str, ...]:
+    """Regions whose quotas a place lists; () without quotas, or with a file that S-90 reports."""
+    if isinstance(place.quotas, str):
+        try:
+            return tuple(read_quotas(context.folder / place.quotas))
+        except QuotaFileError:
+            return ()
+    return tuple(place.quotas or ())
