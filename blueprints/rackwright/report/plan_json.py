@@ -40,10 +40,14 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
 
 def preview_json(preview: StackPreview) -> dict[str, Any]:
     """Bill, quotas and problems of a previewed stack."""
-    quotas = preview.quotas
+    quotas, granted = preview.quotas, preview.granted_quotas
     return {
         "bill": bill_json(preview.bill) if preview.bill else None,
-        "quota": [{"code": q.code, "region": q.region, "amount": q.amount, "unit": q.unit, "machine": q.machine} for q in quotas],
+        "quota": [
+            {"code": q.code, "region": q.region, "amount": q.amount, "unit": q.unit, "machine": q.machine}
+            | ({"available": granted[q.code]} if q.code in granted else {})
+            for q in quotas
+        ],
         "problems": [problem.as_json() for problem in preview.problems],
         "before_you_build": [problem.as_json() | {"blocks_update": problem.blocks_update} for problem in preview.before_you_build],
     }

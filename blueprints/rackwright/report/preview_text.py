@@ -15,18 +15,23 @@ def doubts(plan: SizingPlan, preview: StackPreview) -> list[tuple[Level, str]]:
 
 
 def quota_increases(preview: StackPreview) -> str:
-    """Quotas above the cloud's defaults, in one sentence; "" without one."""
-    needs = [need for need in preview.quotas if not _is_within_default(need, preview)]
-    if not needs:
-        return ""
+    """Quotas above the cloud's defaults, then those that the spec lists with their available amount; "" without any."""
+    needs = [need for need in preview.quotas if need.code not in preview.granted_quotas and not _is_within_default(need, preview)]
     above = ", ".join(f"{n.amount:,g} {n.unit} for {n.machine} ({_quota_name(n)}, default {_default(n, preview)})" for n in needs)
-    return f"check your account in {needs[0].region}: {above}"
+    return "; ".join(filter(None, [f"check your account in {needs[0].region}: {above}" if needs else "", _listed_quotas(preview)]))
+
+
+def _listed_quotas(preview: StackPreview) -> str:
+    """`listed in quotas: 768 of 768 vCPU for g7e.48xlarge (L-DB2E81BA)`; "" where the spec lists none that the stack needs."""
+    listed = [need for need in preview.quotas if need.code in preview.granted_quotas]
+    amounts = (f"{n.amount:,g} of {preview.granted_quotas[n.code]:,g} {n.unit} for {n.machine} ({n.code})" for n in listed)
+    return f"listed in quotas: {', '.join(amounts)}" if listed else ""
 
 
 def quota_words(preview: StackPreview) -> list[str]:
-    """Name, amount and cloud default of each quota; quotas within the defaults in one sentence."""
+    """Name, amount and cloud default of each quota; those that the spec lists, and those within the defaults, in one sentence each."""
     words, within = [], []
-    for need in preview.quotas:
+    for need in (need for need in preview.quotas if need.code not in preview.granted_quotas):
         family = row.family if (row := preview.known_quotas.get(need.code)) else ""
         if _is_within_default(need, preview):
             within.append(f"{family} {need.amount:,g} of {_default(need, preview)}")
@@ -34,7 +39,7 @@ def quota_words(preview: StackPreview) -> list[str]:
         name = ", ".join(filter(None, [family, _quota_name(need)]))
         default = f"default {_default(need, preview)}, check your account"
         words.append(f"{need.amount:,g} {need.unit} in {need.region} for {need.machine} ({name}; {default})")
-    return [*words, *([f"within the cloud's defaults: {', '.join(within)}"] if within else [])]
+    return [*words, *filter(None, [_listed_quotas(preview)]), *([f"within the cloud's defaults: {', '.join(within)}"] if within else [])]
 
 
 def _quota_name(need: QuotaNeed) -> str:

@@ -37,6 +37,7 @@ def checked(
         quota_needs(stack, catalog),
         in_spec((*found, *open_in_spec), spec, place, stack, text),
         known_quotas={row.code: row for row in catalog.quotas if row.code},
+        granted_quotas=granted,
     )
 
 

@@ -18,7 +18,7 @@ class StackPreview:
 
     recorded: a sentence that names the recorded machines where the decision beside the spec has others.
     plan: the ranked candidates. refusals: per rank, mistakes of the spec and limits of this release that prevent the stack of the fit.
-    known_quotas: quotas of the pipeline's catalog by code.
+    known_quotas: quotas of the pipeline's catalog by code. granted_quotas: available amount by code, where the spec lists it.
     """
 
     stack: StackPlan | None = None
@@ -28,6 +28,7 @@ class StackPreview:
     recorded: str = ""
     refusals: tuple[tuple[Problem, ...], ...] = ()
     known_quotas: Mapping[str, Quota] = field(default_factory=dict)
+    granted_quotas: Mapping[str, float] = field(default_factory=dict)
     plan: SizingPlan | None = None
 
     @property
