@@ -107,8 +107,8 @@ HEAD = """# The search
 `rackwright plan` evaluates every machine of the catalog in the places and capacity modes of the spec, with every number of machines and
 every parallel layout that the model and the accelerator allow. Cheap constraints are evaluated first, for all machines at once as arrays:
 
-1. **Machines and counts**: powers of two up to 4,096 accelerators, and the exact number of a limit, block, slice or pin. Computed once per
-   catalog, places and limits; specs that differ in model, lengths, batch or goals share the result.
+1. **Machines and counts**: powers of two up to 4,096 accelerators, and the exact number of a limit, quota, block, slice or pin. Computed
+   once per catalog, places and limits; specs that differ in model, lengths, batch or goals share the result.
 2. **Geometry**: the parallel layouts below, as one table for all counts.
 3. **Memory** of every layout, pessimistic (p90 of measured residuals). Layouts that do not fit are dropped.
 4. **Lower bound of time** of the others: kernels, tensor-parallel traffic and pipeline bubble.

@@ -10,6 +10,7 @@ import yaml
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
+from rackwright.sizing.evaluation.evaluate import p80
 from rackwright.spec import load
 from rackwright.workflow.decision import compiled, decision_path, read_decision
 from rackwright.workflow.pipeline import Pipeline
@@ -96,7 +97,6 @@ def test_the_decision_remains_valid_for_an_edit_that_its_machines_satisfy(box):
     ("changes", "said"),
     [
         ({"goals__max_duration": "2h"}, "deadline"),
-        ({"goals__max_cost": "2 USD"}, "budget"),
         ({"infra__any_of__0__regions": ["eu-west-1"]}, "no longer selects"),
         ({"infra__any_of__0__capacity": {"ordered": ["spot"]}}, "no longer selects"),
         ({"workloads__0__adapter": {"type": "none"}, "workloads__0__model": {"base": "llama-3.1-70b"}}, "accelerator memory"),
@@ -106,6 +106,21 @@ def test_an_edit_that_the_machines_do_not_satisfy_is_refused_with_the_command(bo
     found = problems(box, edited(box, **changes))
     assert any(said in text for text in found), found
     assert all("rackwright choose" in text and "box.yaml" in text for text in found)
+
+
+def test_an_edit_that_no_machines_satisfy_is_refused_with_the_value_that_they_need(box):
+    found = problems(box, edited(box, goals__max_cost="2 USD"))
+    assert len(found) == 1
+    assert "no longer satisfies the spec, and no other machines do: budget: needs " in found[0]
+    assert "max_cost: 7 USD" in found[0]
+
+
+def test_the_whole_bill_of_recorded_machines_is_compared_with_an_edited_budget(box):
+    decision = read_decision(decision_path(box))
+    assert decision
+    machines = p80(decision.fit.cost_usd)
+    (found,) = problems(box, edited(box, goals__max_cost=f"{machines + 0.01:.2f} USD"))
+    assert "the whole bill of the run" in found
 
 
 def decided(tmp_path: Path, stack: str) -> Path:

@@ -120,6 +120,6 @@ def test_an_explanation_keeps_the_reason_of_the_plan(name):
 
 def test_the_reason_counts_every_accelerator_of_a_replica():
     _, plan = planned("chat-eks")
-    wide = next(fit for fit in plan.fits if fit.candidate.parallelism.pipeline > 1)
-    layout = wide.candidate.parallelism
-    assert f"one replica fits {layout.tensor * layout.pipeline} accelerators of" in rationale(replace(plan, fits=(wide,)))
+    layout = replace(plan.chosen.candidate.parallelism, tensor=2, pipeline=2)
+    wide = replace(plan.chosen, candidate=replace(plan.chosen.candidate, parallelism=layout))
+    assert "one replica fits 4 accelerators of" in rationale(replace(plan, fits=(wide,)))

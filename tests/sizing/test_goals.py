@@ -11,7 +11,7 @@ from rackwright.sizing.plan import Fit
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.search.outcome import at_p80
 from rackwright.wording.plan_text import fit_warnings
-from rackwright.wording.rejections import remedy
+from rackwright.wording.rejections import rejection_text, remedy
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, labels, lora, plan, rejection, serve
 
@@ -85,13 +85,16 @@ def test_unpublished_prices_rank_last_with_a_note():
     assert all(fit_warnings(f)[0].startswith("The price of p5e") for f in unpriced)
 
 
-def test_unpublished_prices_are_not_rejected_for_the_budget_and_have_a_note():
-    p = plan(finetune(), AWS.replace("us-east-1", "us-east-2"), goals="{max_cost: 1000 USD}")
-    unpriced = [f for f in p.fits if f.cost_usd is None]
-    assert "1 x p5e.48xlarge us-east-2 on-demand" in {f.candidate.label for f in unpriced}
-    assert p.fits[-len(unpriced) :] == tuple(unpriced)
-    assert all("max_cost cannot be checked" in fit_warnings(f)[0] for f in unpriced)
-    assert not any(x.limit is Limit.PRICE for r in p.rejected for x in r.rejections)
+def test_unpublished_prices_never_satisfy_a_budget():
+    here = AWS.replace("us-east-1", "us-east-2")
+    p = plan(finetune(), here, goals="{max_cost: 1000 USD}")
+    assert all(f.cost_usd for f in p.fits)
+    missed = rejection(p, "1 x p5e.48xlarge us-east-2 on-demand", Limit.PRICE)
+    words = "price: the price of p5e.48xlarge on-demand in us-east-2 is not published, so max_cost cannot be checked"
+    assert rejection_text(missed) == words
+    assert remedy(missed) == "a region or capacity mode with a published price, or no max_cost"
+    pinned = plan(finetune(), here.replace("regions", "pin: {instance: p5e.48xlarge, nodes: 1}, regions"), goals="{max_cost: 1000 USD}")
+    assert [r.limit for r in pinned.chosen.overruled] == [Limit.PRICE]
 
 
 def test_a_capacity_block_is_paid_whole_and_ends_early():

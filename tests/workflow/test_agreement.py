@@ -13,6 +13,7 @@ import pulumi
 import pytest
 from rackwright.cli import session
 from rackwright.cli.main import app, run
+from rackwright.clouds import profile
 from rackwright.report.terminal.plan import cents
 from rackwright.workflow.pipeline import Decided, Pipeline
 from rackwright_pulumi.cli import register
@@ -182,7 +183,9 @@ def numbers_agree(plan: dict, built: dict[str, Answer], decided: Decided, report
     assert items == {(problem.code, problem.fix) for problem in decided.before_you_build}, "the program alone knows which secrets are set"
     chosen, place = fit["candidate"], stack["place"]
     assert (place["cloud"], place["region"]) == (chosen["cloud"], chosen["region"])
-    assert not chosen["zones"] or place["zone"] in chosen["zones"] or place["zone_assumed"]
+    cloud = profile(place["cloud"])  # names and IDs of zones cannot be compared
+    zones = [zone for zone in chosen["zones"] if cloud.is_zone_id(zone) == cloud.is_zone_id(place["zone"])]
+    assert not zones or place["zone"] in zones or place["zone_assumed"]
     assert chosen["machine"] in machines(stack)
     provider = next(node for node in graph["resources"] if node["type"].startswith("pulumi:providers:"))
     assert provider["inputs"]["region"] == place["region"]

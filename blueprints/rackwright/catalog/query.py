@@ -34,6 +34,22 @@ def missing_facts(machine: Machine, accelerator: Accelerator) -> tuple[str, ...]
     return tuple(name for name, value in facts.items() if not value)
 
 
+QUOTA_FIELDS = {"spot": "quota_spot", "capacity-block": "quota_capacity_block"}
+"""Capacity mode -> field of a machine with the code of its quota; the others count towards the on-demand quota, reservations too."""
+
+
+def quota_code(machine: Machine, mode: str) -> str | None:
+    """Quota code of a machine in a capacity mode; None where it is not published."""
+    return getattr(machine, QUOTA_FIELDS.get(mode, "quota_on_demand")) or None
+
+
+def quota_amount(machine: Machine) -> tuple[int, str]:
+    """What one machine takes of its quota, and the unit: vCPUs on AWS, accelerators on Google Cloud (vCPUs for machines without any)."""
+    if profile(machine.cloud).has_vcpu_quotas or not machine.accelerator_count:
+        return machine.vcpus or 0, "vCPU"
+    return machine.accelerator_count, "accelerators"
+
+
 def slices(catalog: Catalog, machine_name: str) -> tuple[TpuSlice, ...]:
     """Return the TPU topologies of a host machine type, smallest first."""
     return catalog.slices_by_machine.get(machine_name, ())

@@ -11,6 +11,7 @@ from rackwright.cost.bill_line import BillLine, by_use, hourly, monthly
 from rackwright.cost.fallback import FallbackCost, fallback_costs
 from rackwright.cost.node_counts import billed_nodes, is_sized, sized_nodes
 from rackwright.cost.prices import fee_price, machine_price
+from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import BlueprintKind, StackPlan, machine_layer
@@ -59,6 +60,16 @@ def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
     covers = f"a month of {MONTH_H:g} h" if fit.duration_s is None else f"a run of {hours:,.1f} h"
     lines = tuple(_lines(stack, fit, spec, catalog, hours))
     return Bill(lines, hours, covers, tuple(fallback_costs(stack, fit, spec, catalog, lines, hours)))
+
+
+def total_interval(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Interval:
+    """The total of the bill at p10, p50 and p90 of the run; a month is certain. Prices that are not published are left out."""
+    found, machines = bill(stack, fit, spec, catalog), sum(line.total_usd or 0.0 for line in _accelerators(stack, fit))
+    total = found.total_usd
+    if fit.duration_s is None or not fit.cost_usd:
+        return Interval(total, total, total)
+    rest, share = (total - machines) / fit.duration_s.p50, machines / fit.cost_usd.p50 if fit.cost_usd.p50 else 0.0
+    return fit.cost_usd.times(share).plus(fit.duration_s.times(rest))
 
 
 def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:

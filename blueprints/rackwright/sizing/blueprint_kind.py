@@ -7,7 +7,7 @@ from rackwright.spec.spec import Spec
 
 
 def blueprint_kind(spec: Spec, candidate: Candidate) -> str:
-    """The kind in the spec; for `auto`, the kind that fits the workload, the accelerator and the number of nodes."""
+    """The kind in the spec; for `auto`, the kind that fits the workload, the accelerator, the number of nodes and the spec's cluster."""
     if spec.blueprint.kind != "auto":
         return spec.blueprint.kind
     if candidate.topology:
@@ -16,12 +16,18 @@ def blueprint_kind(spec: Spec, candidate: Candidate) -> str:
         return "box"
     if spec.workload.kind == "serve":
         return "inference-fleet"
-    return "box" if candidate.nodes == 1 else "training-cluster"
+    return "box" if candidate.nodes == 1 and not joins_cluster(spec) else "training-cluster"
+
+
+def joins_cluster(spec: Spec) -> bool:
+    """Whether the spec names the cluster that runs the workload, so that a machine outside a cluster is no answer."""
+    return spec.blueprint.cluster != "new"
 
 
 def possible_kinds(spec: Spec) -> frozenset[str]:
     """Every kind that `blueprint_kind` can return for a candidate that this release builds on a cloud of the spec."""
     if spec.blueprint.kind != "auto":
         return frozenset({spec.blueprint.kind})
-    kinds = {"box", "tpu-pod", "inference-fleet" if spec.workload.kind == "serve" else "training-cluster"}
+    kinds = {"tpu-pod", "inference-fleet" if spec.workload.kind == "serve" else "training-cluster"}
+    kinds |= set() if joins_cluster(spec) else {"box"}
     return frozenset(kinds & {kind for place in spec.infra.places for kind in profile(place.cloud).blueprints} or kinds)

@@ -32,7 +32,9 @@ class NoteKind(StrEnum):
     UNPRICED = "unpriced"
     UNPRICED_WITH_BUDGET = "unpriced-with-budget"
     # the tightest constraint of a fit
+    BUDGET_SHARE = "budget-share"
     BUDGET_USED = "budget-used"
+    DEADLINE_SHARE = "deadline-share"
     DEADLINE_USED = "deadline-used"
     DEVICE_MEMORY_USED = "device-memory-used"
     HOST_MEMORY_USED = "host-memory-used"

@@ -18,7 +18,8 @@ class Candidate:
     """One way to run the workload on one offering.
 
     machine: catalog name of one node (for TPUs the host machine type); nodes: in all; slices, topology: TPU only;
-    replicas: serving copies now, max_replicas the ceiling; price_usd_per_hour: one node, None when not published.
+    replicas: serving copies now, max_replicas the ceiling; price_usd_per_hour: one node, None when not published;
+    accelerator_memory_bytes: of one accelerator, 0 where it is not known.
     """
 
     cloud: str
@@ -43,6 +44,7 @@ class Candidate:
     max_replicas: int = 1
     place: int = 0
     pinned: bool = False
+    accelerator_memory_bytes: float = 0.0
 
     @property
     def accelerators(self) -> int:
@@ -172,6 +174,8 @@ class SizingPlan:
     optimize_for: str = "cost"
     unpinned: Fit | None = None
     """The chosen machines without the parallelism that the workload pins; None where it pins none, or nothing fits."""
+    near_tie: Fit | None = None
+    """A fit that is better than the chosen one, by less than the uncertainty of the estimate; None without one."""
     notes: tuple[Note, ...] = ()
 
     @property

@@ -43,10 +43,12 @@ class Reason(StrEnum):
     BLUEPRINT_DEVICE = "blueprint-device"
     BLUEPRINT_ON_CPU = "blueprint-on-cpu"
     BOX_IS_ONE_MACHINE = "box-is-one-machine"
+    BUDGET_OF_BILL = "budget-of-bill"
     BUDGET_OF_MONTH = "budget-of-month"
     BUDGET_OF_RUN = "budget-of-run"
     CAPACITY_COUNT = "capacity-count"
     CAPACITY_MODE = "capacity-mode"
+    CLUSTER_ON_CPU = "cluster-on-cpu"
     CONTEXT_OR_EXPERT = "context-or-expert"
     CPU_ENGINE_RATE = "cpu-engine-rate"
     CPU_FAMILY = "cpu-family"
@@ -72,6 +74,7 @@ class Reason(StrEnum):
     NOT_ORDERABLE = "not-orderable"
     NO_CACHE_ROOM = "no-cache-room"
     NO_FABRIC = "no-fabric"
+    NO_PRICE = "no-price"
     PINNED_ELSEWHERE = "pinned-elsewhere"
     PINNED_NODES = "pinned-nodes"
     PIPELINE_PIN = "pipeline-pin"
@@ -109,6 +112,7 @@ class Rejection:
     """A constraint that a candidate fails, with its distance.
 
     need, have: in `unit`; None where the constraint is not a number, or the number is not published.
+    p50: the median, where `need` is the 80th percentile of an estimate.
     subject, detail: names that the reason is about, such as an accelerator and a number format; amount: a further number, in `unit`.
     remedies: values of the spec or `Remedy` members that would make the candidate fit.
     words, remedy: the condition and the remedies as text; sizing leaves them empty, `wording.plan_text` fills them in.
@@ -125,6 +129,7 @@ class Rejection:
     remedies: tuple[str, ...] = ()
     words: str = ""
     remedy: str = ""
+    p50: float | None = None
 
     @property
     def distance(self) -> float:

@@ -14,6 +14,7 @@ from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
+from rackwright.sizing.evaluation.whole_bill import WholeBill, within_budget
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.node.node_requirements import dataset_read_bytes_per_s, with_node_requirements
 from rackwright.sizing.note import Note, NoteKind
@@ -23,6 +24,7 @@ from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, Storag
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
+from rackwright.sizing.selection.near_ties import beaten_by
 from rackwright.sizing.selection.ranking import by_distance, cheapest_without_pin, identity, ranked
 from rackwright.sizing.workload_inputs import WorkloadInputs, workload_inputs
 from rackwright.spec.spec import Spec
@@ -53,35 +55,49 @@ def size(
     today: date | None = None,
     assumptions: Assumptions = DEFAULT,
     rerank: Order | None = None,
+    whole_bill: WholeBill | None = None,
 ) -> SizingPlan:
     """Ranked candidates for the first workload of the spec, and the rejected candidates with their reasons.
 
     `fits` is empty when nothing fits. Raises UserError when the model is unknown.
     today: date at which capacity blocks are evaluated; the current date by default. rerank: puts the fits of a plan in another order.
+    whole_bill: prices the stack of a fit, for the budget; without it the budget is compared with the machines alone.
     """
     catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
     inputs = workload_inputs(spec.workload, a)
     goals = GoalLimits.of(spec, a)
     fits, rejected, order, points = _collected(_evaluations(spec, catalog, inputs, goals, a, today))
-    scope = "serving" if isinstance(inputs.job, ServingJob) else "training"
+    fits, over = _within_budget(fits, inputs, goals, spec, catalog, a, whole_bill)
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not inputs.serves)
-    misses = by_distance(r for k, r in rejected.items() if k not in fits)
+    misses = by_distance(r for k, r in {**rejected, **over}.items() if k not in fits)
     best = rerank(SizingPlan(spec.name, inputs.facts, best, (), (), catalog.digest)) if rerank else best
     facts, need = _storage(inputs, best, goals, spec, a)
+    chosen = best[0] if best else None
     made = SizingPlan(
         spec=spec.name,
         facts=facts,
         fits=best,
         rejected=misses,
-        assumptions=(*inputs.assumed, *_calibration(best[:1], calibrated(spec)), *a.listed(scope)),
+        assumptions=tuple(_assumptions(inputs, best[:1], calibrated(spec), a)),
         catalog_digest=catalog.digest,
         storage=need,
         considered=points,
         optimize_for=spec.goals.optimize_for,
-        unpinned=without_pinned_parallelism(spec, best[0], catalog, a, today) if best else None,
+        unpinned=without_pinned_parallelism(spec, chosen, catalog, a, today) if chosen else None,
+        near_tie=beaten_by(chosen, _alternatives(best, order, spec), spec.goals.optimize_for) if chosen else None,
         notes=(*inputs.notes, *_notes(spec, best, misses, a)),
     )
     return with_node_requirements(made, spec, catalog, a)
+
+
+def _alternatives(fits: tuple[Fit, ...], order: dict[tuple, tuple[int, int]], spec: Spec) -> Iterator[Fit]:
+    """Fits that only the objective ranks after the first one: not a broken goal, the order of places, or a preference for one machine."""
+
+    def rank(fit: Fit) -> tuple:
+        one_first = spec.workload.kind != "serve" and spec.goals.optimize_for != "time"
+        return (len(fit.overruled), order[identity(fit.candidate)], one_first and fit.candidate.is_spread)
+
+    return (fit for fit in fits[1:] if rank(fit) == rank(fits[0]))
 
 
 def _collected(
@@ -125,6 +141,24 @@ def _evaluations(
                 max_cost_usd = max(max_cost_usd, answer.cost_usd or 0.0)
 
 
+def _within_budget(
+    fits: dict[tuple, Fit], inputs: WorkloadInputs, goals: GoalLimits, spec: Spec, catalog: Catalog, a: Assumptions, price: WholeBill | None
+) -> tuple[dict[tuple, Fit], dict[tuple, Rejected]]:
+    """Fits whose whole bill is within the budget, and the others with their rejection; all fits without a budget."""
+    if price is None or goals.max_cost_usd is None:
+        return fits, {}
+    kept, over = dict[tuple, Fit](), dict[tuple, Rejected]()
+    for key, fit in fits.items():
+        facts, need = _storage(inputs, (fit,), goals, spec, a)
+        bill = price(SizingPlan(spec.name, facts, (fit,), (), (), catalog.digest, storage=need))
+        answer = within_budget(fit, bill, goals)
+        if isinstance(answer, Fit):
+            kept[key] = answer
+        else:
+            over[key] = answer
+    return kept, over
+
+
 def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcome:
     """Outcome without a search: the machine has CPUs only, or its facts are not published."""
     m, core = offer.machine, core_of(offer.machine)
@@ -146,8 +180,8 @@ def _deployed_nodes(offer: Offer, nodes: int, found: Outcome, spec: Spec, inputs
     return pinned or need, found
 
 
-COUNT_INDEPENDENT = {Limit.ORGANISATION, Limit.PRECISION}
-"""Constraints that more machines do not change: the organisation's limit is exceeded already, or the number format is not supported."""
+COUNT_INDEPENDENT = {Limit.ORGANISATION, Limit.PRECISION, Limit.QUOTA}
+"""Constraints that more machines do not change: a limit or quota is exceeded already, or the number format is not supported."""
 
 
 def _more_cannot_help(miss: Rejected, max_cost_usd: float) -> bool:
@@ -159,13 +193,15 @@ def _more_cannot_help(miss: Rejected, max_cost_usd: float) -> bool:
     return not limits.isdisjoint(COUNT_INDEPENDENT) or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
 
 
-def _calibration(fits: tuple[Fit, ...], c: Calibration) -> Iterator[Assumption]:
-    """The calibration behind the times of the fits."""
+def _assumptions(inputs: WorkloadInputs, fits: tuple[Fit, ...], c: Calibration, a: Assumptions) -> Iterator[Assumption]:
+    """Assumptions of the workload, the calibration behind the times of the fits, and the assumptions of the kind of plan."""
+    yield from inputs.assumed
     for fit in fits:
         yield Assumption("calibration", c.version, fit.evidence, "fit of published runs, data/measured of the estimator")
     if c.factors:
         runs = sum(n for _, n in c.factors.values())
         yield Assumption("calibration factors", f"{len(c.factors)}", "of your measured runs", f"`rackwright calibrate`, {runs} readings")
+    yield from a.listed("serving" if isinstance(inputs.job, ServingJob) else "training")
 
 
 def _storage(

@@ -19,7 +19,7 @@ class Goals(Part):
     max_duration: Duration | None = None
     """Maximum time from start to end of the run."""
     max_cost: Money | None = None
-    """Maximum cost of the machines; a total bill above it (with disks, network, control plane) causes a warning."""
+    """Maximum of the whole bill at p80: machines, storage, network, control plane. Machines without a published price never satisfy it."""
     optimize_for: Literal["cost", "time", "balanced"] = "cost"
     """Objective that ranks the candidates within the limits."""
 

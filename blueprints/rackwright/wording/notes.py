@@ -41,7 +41,9 @@ TEXTS = {
     NoteKind.UNPRICED_WITH_BUDGET: (
         "The price of {machine} {mode} in {region} is not published: the candidate ranks last, and max_cost cannot be checked"
     ),
+    NoteKind.BUDGET_SHARE: "budget: {used:.0%} used at p80, {median:.0%} at p50",
     NoteKind.BUDGET_USED: "budget: {used:.0%} used at p80",
+    NoteKind.DEADLINE_SHARE: "deadline: {used:.0%} used at p80, {median:.0%} at p50",
     NoteKind.DEADLINE_USED: "deadline: {used:.0%} used at p80",
     NoteKind.DEVICE_MEMORY_USED: "{used:.0%} of accelerator memory, {max:.0%} allowed",
     NoteKind.HOST_MEMORY_USED: "{used:.0%} of memory, {max:.0%} allowed",

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from rackwright.sizing.evaluation.evaluate import p80
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
+from rackwright.sizing.selection.near_ties import is_already_owned
 from rackwright.sizing.selection.ranking import cheapest_without_pin
 from rackwright.units import HOUR
-from rackwright.wording.formatting import tell_apart, usd
+from rackwright.wording.formatting import span, tell_apart, usd
 from rackwright.wording.rejections import explanation
 
 MIN_SPEED_UP = 0.95
@@ -20,11 +22,28 @@ def rationale(plan: SizingPlan) -> str:
         return _nothing(plan.rejected)
     if chosen.candidate.pinned:
         return " ".join(_pinned(chosen, plan.rejected))
+    tie = tuple(_near_tie(chosen, plan.near_tie, plan.optimize_for)) if plan.near_tie else ()
     if plan.facts.kind == "serve":
-        return " ".join((*_replicas(chosen), *_smaller(chosen, plan.fits, plan.rejected)))
+        return " ".join((*_replicas(chosen), *tie, *_smaller(chosen, plan.fits, plan.rejected)))
     if chosen.candidate.is_spread:
-        return " ".join((*_horizontal(chosen, plan), *_larger(chosen, plan)))
-    return " ".join((*_vertical(chosen, plan.fits), *_smaller(chosen, plan.fits, plan.rejected), *_larger(chosen, plan)))
+        return " ".join((*_horizontal(chosen, plan), *tie, *_larger(chosen, plan)))
+    return " ".join((*_vertical(chosen, plan), *tie, *_smaller(chosen, plan.fits, plan.rejected), *_larger(chosen, plan)))
+
+
+def _near_tie(chosen: Fit, better: Fit, optimize_for: str) -> Iterator[str]:
+    """What a fit gains that is better within the uncertainty, with the p80 that decided, and why the chosen one ranks before it."""
+    name = candidate_name(better.candidate)
+    if optimize_for == "cost" and better.cost_usd and chosen.cost_usd:
+        values = f"{usd(better.cost_usd.p50)} (p80 {usd(p80(better.cost_usd))}) instead of {usd(chosen.cost_usd.p50)}"
+        yield f"{name} costs {values}: equal within the uncertainty, so {_tie_reason(chosen, 'smaller')}."
+        return
+    finish = f" (p80 {span(p80(better.finish_s))})" if better.finish_s else ""
+    values = f"{span(better.time_s)}{finish} instead of {span(chosen.time_s)}, for {usd(better.cost_usd.p50 if better.cost_usd else None)}"
+    yield f"{name} takes {values}: as fast within the uncertainty, so {_tie_reason(chosen, 'cheaper')}."
+
+
+def _tie_reason(chosen: Fit, advantage: str) -> str:
+    return "the capacity that is already paid for ranks first" if is_already_owned(chosen) else f"the {advantage} one ranks first"
 
 
 def candidate_name(c: Candidate) -> str:
@@ -57,13 +76,13 @@ def _change(ratio: float, of: str) -> str:
     return f"{abs(ratio - 1) * 100:.0f} % {'more' if ratio > 1 else 'less'} {of}"
 
 
-def _vertical(chosen: Fit, fits: Sequence[Fit]) -> Iterator[str]:
+def _vertical(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
     c = chosen.candidate
     yield f"Vertical: one {'slice is enough; its hosts share one interconnect' if c.topology else 'machine is enough'}."
     yield f"{candidate_name(c)} takes {time_and_cost(chosen)} and fills {chosen.memory.fill * 100:.0f} % of its accelerator memory."
-    several = [(f.cost_usd.p50, rank, f) for rank, f in enumerate(fits, 1) if f.cost_usd and f.candidate.is_spread]
+    several = [(f.cost_usd.p50, rank, f) for rank, f in enumerate(plan.fits, 1) if f.cost_usd and f.candidate.is_spread]
     cost, rank, cheapest = min(several, key=lambda row: row[:2], default=(0.0, 0, chosen))
-    if chosen.cost_usd and rank and cost < chosen.cost_usd.p50:
+    if plan.optimize_for != "time" and chosen.cost_usd and rank and cost < chosen.cost_usd.p50:
         other = f"rank {rank}, {candidate_name(cheapest.candidate)}, costs {usd(cost)} instead of {usd(chosen.cost_usd.p50)}"
         yield f"It ranks first because one machine does not depend on a network; {other}."
 
@@ -75,7 +94,7 @@ def _horizontal(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
         yield f"Horizontal: {c.capacity_id} holds {c.nodes} machines, and the job uses all of them."
     elif single is not None:
         alone = f"{candidate_name(single.candidate)}: {time_and_cost(single)}"
-        order = "the order of places and capacity modes ranks it first"
+        order = "this release cannot build that stack" if _same_order(single.candidate, c) else "places and capacity modes are ordered"
         order = "goals.optimize_for is time" if plan.optimize_for == "time" else order
         order = "candidates without a published price rank last" if single.cost_usd is None else order
         yield f"Horizontal although one machine ({alone}) meets the goals, because {order}."
@@ -90,6 +109,11 @@ def _horizontal(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
         yield f"With {fewer.candidate.nodes} machines: {shortfall(fewer.rejections[0])}."
 
 
+def _same_order(one: Candidate, other: Candidate) -> bool:
+    """Whether neither the order of places nor that of capacity modes ranks one of the candidates first."""
+    return (one.place, one.capacity, one.capacity_id) == (other.place, other.capacity, other.capacity_id)
+
+
 def _alone(c: Candidate, rejected: Sequence[Rejected]) -> Iterator[str]:
     """The same machine alone, and the single machine that is nearest to the goals."""
     alone = [r for r in rejected if not r.candidate.is_spread and r.candidate.capacity == c.capacity and _has_numbers(r)]
@@ -100,24 +124,29 @@ def _alone(c: Candidate, rejected: Sequence[Rejected]) -> Iterator[str]:
 
 
 def _smaller(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected]) -> Iterator[str]:
-    """The most expensive single machine below the chosen price per hour: what it lacks, or what it gives up where it meets the goals."""
-    c, limit = chosen.candidate, chosen.usd_per_hour or 0.0
-
-    def hourly(item: Fit | Rejected) -> float:
-        return (item.candidate.price_usd_per_hour or 0.0) * item.candidate.nodes
+    """The cheapest candidate for the same work with less accelerator memory, or as much in fewer accelerators; where none meets the goals,
+    what the nearest one lacks."""
+    c = chosen.candidate
 
     def smaller(item: Fit | Rejected) -> bool:
         o = item.candidate
-        other = o.machine + o.topology != c.machine + c.topology
-        return o.capacity == c.capacity and not o.is_spread and other and 0 < hourly(item) < limit
+        other = o.machine + o.topology != c.machine + c.topology and o.capacity == c.capacity
+        return other and (c.is_spread or not o.is_spread) and o.accelerator_memory_bytes > 0 and _size(o) < _size(c)
 
-    fit = max(filter(smaller, fits), key=hourly, default=None)
-    miss = max((r for r in rejected if smaller(r) and _has_numbers(r)), key=hourly, default=None)
-    if miss is not None and (fit is None or hourly(miss) > hourly(fit)):
-        yield f"The next smaller machine, {candidate_name(miss.candidate)}: {_shortfalls(miss)}."
-    elif fit is not None:
+    fit = min((f for f in fits if f.cost_usd and smaller(f)), key=lambda f: f.cost_usd.p50 if f.cost_usd else 0.0, default=None)
+    if fit is not None:
         other = f"{time_and_cost(fit)}, {compared_with(fit, chosen)}"
-        yield f"The next smaller machine, {candidate_name(fit.candidate)}, also meets the goals: {other}."
+        yield f"The next smaller, {candidate_name(fit.candidate)}, also meets the goals: {other}."
+        return
+    misses = (r for r in rejected if smaller(r) and _has_numbers(r))
+    miss = min(misses, key=lambda r: (round(r.distance, 2), (r.candidate.price_usd_per_hour or 0.0) * r.candidate.nodes), default=None)
+    if miss is not None:
+        yield f"The next smaller, {candidate_name(miss.candidate)}: {_shortfalls(miss)}."
+
+
+def _size(c: Candidate) -> tuple[float, int]:
+    """Accelerator memory in all, then number of accelerators."""
+    return c.accelerators * c.accelerator_memory_bytes, c.accelerators
 
 
 def _larger(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
@@ -158,13 +187,15 @@ def _shortfalls(r: Rejected) -> str:
 
 
 def shortfall(x: Rejection) -> str:
-    """`deadline: 44.8 h needed, 24.0 allowed, 1.87 times the limit`."""
+    """`deadline: 44.8 h at p80 (p50 38.2), 24.0 allowed, 1.87 times the limit`."""
     if x.need is None or x.have is None:
         return f"{x.limit}: {explanation(x)}"
     need, have = tell_apart(x.need, x.have)
     beyond = f", {x.distance:,.{2 if x.distance < 1.95 else 1}f} times the limit" if x.distance < float("inf") else ""
     beyond = ", less than 1 % beyond the limit" if x.distance < 1.005 else beyond
-    return f"{x.limit}: {need} {x.unit} needed, {have} allowed{beyond}"
+    median = tell_apart(x.need, x.p50)[1] if x.p50 is not None and x.p50 != x.need else ""
+    needed = f"at p80 (p50 {median})" if median else "needed"
+    return f"{x.limit}: {need} {x.unit} {needed}, {have} allowed{beyond}"
 
 
 def _replicas(chosen: Fit) -> Iterator[str]:

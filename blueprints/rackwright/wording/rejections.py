@@ -14,14 +14,16 @@ EXPLANATIONS = {
     Reason.BATCH_NOT_DIVISIBLE: "a batch of {subject} sequences cannot be divided over the replicas of {detail} accelerators",
     Reason.BATCH_TOO_SMALL: "more accelerators than sequences in a batch",
     Reason.BLOCK_ENDED: "the block ended {subject} (R-10)",
-    Reason.BLOCK_TOO_SHORT: "p80 of the estimate; the last 30 minutes of a block cannot be used",
+    Reason.BLOCK_TOO_SHORT: "the last 30 minutes of a block cannot be used",
     Reason.BLUEPRINT_DEVICE: "blueprint.kind {subject} requires a {detail}",
     Reason.BLUEPRINT_ON_CPU: "blueprint.kind {subject} requires accelerators",
     Reason.BOX_IS_ONE_MACHINE: "blueprint.kind box allows one machine",
+    Reason.BUDGET_OF_BILL: "the whole bill of {detail}, of it {amount:,.2f} for these machines",
     Reason.BUDGET_OF_MONTH: "a month",
-    Reason.BUDGET_OF_RUN: "p80 of the estimate",
+    Reason.BUDGET_OF_RUN: "machines alone",
     Reason.CAPACITY_COUNT: "{subject}",
     Reason.CAPACITY_MODE: "not offered as {subject}",
+    Reason.CLUSTER_ON_CPU: "blueprint.cluster names a cluster; this release adds only machines with accelerators to it",
     Reason.CONTEXT_OR_EXPERT: "context parallelism must divide the sequence, and expert parallelism the experts",
     Reason.CPU_ENGINE_RATE: "p80 rate of one machine",
     Reason.CPU_FAMILY: "the compute rate of a {subject} vCPU is not published",
@@ -36,7 +38,7 @@ EXPLANATIONS = {
     Reason.FALLBACK_ZONE: "capacity.fallback names zone {subject}",
     Reason.FORMAT: "{subject} does not compute in {detail}",
     Reason.IDLE_LATENCY: "one replica without other traffic",
-    Reason.MODE_TOO_SHORT: "p80 of the estimate; longest run of {subject}",
+    Reason.MODE_TOO_SHORT: "longest run of {subject}",
     Reason.NEURON_ENGINE: "no documented engine serves this model on {subject}",
     Reason.NEURON_METHOD: "no documented trainer of {detail} runs on {subject}",
     Reason.NEURON_NOT_PINNED: "Neuron instances are considered only when pinned, because models must be compiled for them",
@@ -44,6 +46,7 @@ EXPLANATIONS = {
     Reason.NOT_IN_SPEC: "the spec no longer selects {subject} in {detail}",
     Reason.NO_CACHE_ROOM: "the weights leave no room for a cache in {subject} x {amount:,.0f} GiB",
     Reason.NO_FABRIC: "no RDMA fabric between machines",
+    Reason.NO_PRICE: "the price of {subject} is not published, so max_cost cannot be checked",
     Reason.PINNED_ELSEWHERE: "the place is pinned to {subject}",
     Reason.PINNED_NODES: "pin.nodes",
     Reason.PIPELINE_PIN: (
@@ -78,6 +81,7 @@ REMEDIES = {
     Reason.BLUEPRINT_DEVICE: "blueprint.kind: auto",
     Reason.BLUEPRINT_ON_CPU: "blueprint.kind: box",
     Reason.BOX_IS_ONE_MACHINE: "blueprint.kind: training-cluster",
+    Reason.BUDGET_OF_BILL: "max_cost: {ceiling} USD",
     Reason.BUDGET_OF_MONTH: "max_cost: {ceiling} USD",
     Reason.BUDGET_OF_RUN: "max_cost: {ceiling} USD",
     Reason.CAPACITY_MODE: "capacity: {listed}",
@@ -98,6 +102,7 @@ REMEDIES = {
     Reason.NEURON_NOT_PINNED: "pin: {{instance: {listed}}}",
     Reason.NEURON_SERVES_ONLY: "pin: {{instance: trn1.32xlarge}}",
     Reason.NO_FABRIC: "an instance type with EFA, TCPX, RoCE or ICI",
+    Reason.NO_PRICE: "a region or capacity mode with a published price, or no max_cost",
     Reason.PINNED_ELSEWHERE: "remove the pin",
     Reason.PINNED_NODES: "nodes: {need:.0f}",
     Reason.PIPELINE_PIN: GEOMETRY,
@@ -127,10 +132,18 @@ CHANGES = {
 def explanation(rejection: Rejection) -> str:
     """`not offered in eu-west-2`; beside numbers their origin, such as `p80 of the estimate`."""
     if rejection.reason is Reason.DEADLINE:
-        return "p80 of the estimate" + (f", of it {rejection.amount:,.1f} {rejection.unit} wait for machines" if rejection.amount else "")
+        waiting = f"of it {rejection.amount:,.1f} {rejection.unit} wait for machines" if rejection.amount else ""
+        return "; ".join(filter(None, (percentiles(rejection) or "p80 of the estimate", waiting)))
     if rejection.reason is Reason.NOT_ORDERABLE:
         return f"sold only inside {rejection.subject}" if rejection.subject else "no name to order it by is published"
-    return _filled(EXPLANATIONS.get(rejection.reason, ""), rejection)
+    return "; ".join(filter(None, (percentiles(rejection), _filled(EXPLANATIONS.get(rejection.reason, ""), rejection))))
+
+
+def percentiles(rejection: Rejection) -> str:
+    """`p80 of the estimate, p50 24.5 h`: which percentile is compared with the limit; empty where the number is certain."""
+    if rejection.p50 is None or rejection.need is None or rejection.need == rejection.p50:
+        return ""
+    return f"p80 of the estimate, p50 {tell_apart(rejection.need, rejection.p50)[1]} {rejection.unit}"
 
 
 def remedy(rejection: Rejection) -> str:

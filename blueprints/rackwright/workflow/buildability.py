@@ -25,9 +25,9 @@ class Buildability:
 
     def ordered(self, plan: SizingPlan) -> tuple[Fit, ...]:
         """The fits, in their order, those that can be built first. Only the first of them is compiled, unless that fails."""
-        reason = self._before_compiling
+        reason = self.before_compiling
         for fit in plan.fits:
-            if self._before_compiling(plan, fit):
+            if self.before_compiling(plan, fit):
                 continue
             if not self._after_compiling(plan, fit):
                 break
@@ -36,9 +36,10 @@ class Buildability:
 
     def reasons(self, plan: SizingPlan) -> tuple[tuple[Problem, ...], ...]:
         """Per rank, why the fit cannot be built; empty where it can."""
-        return tuple(self._before_compiling(plan, fit) for fit in plan.fits)
+        return tuple(self.before_compiling(plan, fit) for fit in plan.fits)
 
-    def _before_compiling(self, plan: SizingPlan, fit: Fit) -> tuple[Problem, ...]:
+    def before_compiling(self, plan: SizingPlan, fit: Fit) -> tuple[Problem, ...]:
+        """Why the fit cannot be built, as far as it shows without compiling it."""
         key = self._key(fit)
         if key not in self.found:
             self.found[key] = tuple(refusals(CompileContext(self.spec, plan, fit, self.today, now=self.now, catalog=self.catalog)))

@@ -121,7 +121,7 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
     from rackwright.wording.plan_text import with_text
 
     plan = with_text(plan)
-    kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=())
+    kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=(), near_tie=plan.near_tie if rank == 1 else None)
     made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
     creator_is_admin = bool(stack.cluster and stack.cluster.creator_access == "eks")
     return replace(

@@ -23,6 +23,7 @@ from rackwright.wording.rejections import rejection_text, remedy
 from rackwright.workflow.decision import FIRST_VERSION, Decision, compiled, leaves, record, recorded_file_system, renewal
 from rackwright.workflow.recorded import moved
 from rackwright.workflow.spec_digest import spec_digests
+from rackwright.workflow.whole_bill import StackPricing
 
 SENTENCES = {"binding", "digest", "plan_digest", "reason", "remedy", "scaling", "version", "warnings", "why", "words"}
 """Keys of a decision file that nothing is built from: sentences, digests and the version of the format."""
@@ -44,7 +45,8 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
     if decision.spec_digest in spec_digests(spec):
         return decision, ended
     fix = f"{renewal(path)}, or revert the edit"
-    again = resize(spec, catalog, decision.fit.candidate, today=today)
+    pricing = StackPricing(spec, catalog, today, record=decision)
+    again = resize(spec, catalog, decision.fit.candidate, today=today, whole_bill=pricing)
     if not isinstance(again, SizingPlan):
         return decision, _stale(decision, again, fix, spec, catalog, today)
     new = replace(decision, plan=_merged(decision.plan, again), file_system=recorded_file_system(decision, spec, catalog))
@@ -59,7 +61,7 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
 def _stale(decision: Decision, rejections: tuple[Rejection, ...], fix: str, spec: Spec, catalog: Catalog, today: date) -> list[Problem]:
     """Errors about the recorded machines. fix: what to do where other machines meet the spec, else each rejection has its own remedy."""
     old = f"{decision.fit.candidate.label}, chosen on {decision.chosen_on}, no longer satisfies the spec"
-    if size(spec, catalog, today=today).fits:
+    if size(spec, catalog, today=today, whole_bill=StackPricing(spec, catalog, today, record=decision)).fits:
         return [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in rejections]
     reason = f"{old}, and no other machines do"
     return [

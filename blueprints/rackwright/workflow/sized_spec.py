@@ -68,9 +68,12 @@ class SizedSpec:
     @cached_property
     def _sized(self) -> "SizingPlan":
         from rackwright.sizing.size import size
+        from rackwright.workflow.whole_bill import StackPricing
 
         with self._located():
-            return size(self.spec, self.catalog, today=self.today, assumptions=self.assumptions, rerank=self.buildability.ordered)
+            built = self.buildability
+            pricing = StackPricing(self.spec, self.catalog, self.today, self.now, self._readable_record, built)
+            return size(self.spec, self.catalog, today=self.today, assumptions=self.assumptions, rerank=built.ordered, whole_bill=pricing)
 
     @cached_property
     def plan(self) -> "SizingPlan":

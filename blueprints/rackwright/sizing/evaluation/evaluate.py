@@ -1,8 +1,10 @@
 """Evaluation of a candidate against goals and limits: time, cost, capacity mode, organisation. Keeps every rejection."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rackwright.catalog.query import quota_amount
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
@@ -86,8 +88,9 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     run, price = _run_times(offer, nodes, outcome, goals, a), offer.price_usd_per_hour
     hourly = None if price is None else price * nodes
     cost = _cost(offer, hourly, run.duration, goals)
-    rejections = [*offer.rejections, *outcome.rejections, *_machine_rejections(offer, nodes, goals, a)]
+    rejections = [*offer.rejections, *outcome.rejections, *_machine_rejections(offer, nodes, _max_nodes(offer, nodes, outcome), goals, a)]
     rejections += _goal_rejections(offer, run, cost, goals)
+    rejections += _no_price(offer, goals) if offer.pinned or not rejections else ()
     if len(rejections) > 1:
         rejections = sorted(dict.fromkeys(rejections), key=lambda r: -r.distance)
     candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
@@ -166,11 +169,22 @@ def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: 
     return duration.times(hourly / HOUR) if duration else None
 
 
-def _machine_rejections(offer: Offer, nodes: int, goals: GoalLimits, a: Assumptions) -> Iterator[Rejection]:
-    """Counts, fabric and host memory."""
+def _max_nodes(offer: Offer, nodes: int, outcome: Outcome) -> int:
+    """Machines at the maximum size: of a server those of its maximum number of replicas."""
+    each, width = offer.machine.accelerator_count or 1, outcome.parallelism.accelerators
+    if outcome.max_replicas <= outcome.replicas:
+        return nodes
+    return max(nodes, math.ceil(width / each) * math.ceil(outcome.max_replicas / max(1, each // width)))
+
+
+def _machine_rejections(offer: Offer, nodes: int, max_nodes: int, goals: GoalLimits, a: Assumptions) -> Iterator[Rejection]:
+    """Counts, quota, fabric and host memory. max_nodes: machines at the maximum size, which a quota must cover."""
     m, maximum = offer.machine, goals.max_accelerators
     if maximum is not None and nodes * m.accelerator_count > maximum:
         yield Rejection(Limit.ORGANISATION, nodes * m.accelerator_count, maximum, "accelerators", Reason.ACCELERATOR_LIMIT)
+    if offer.quota is not None and max_nodes > offer.quota_nodes:
+        (code, granted), (each, unit) = offer.quota, quota_amount(m)
+        yield Rejection(Limit.QUOTA, max_nodes * each, granted, unit, Reason.VCPU_QUOTA, code)
     if nodes > 1 and goals.is_joined and m.fabric is Fabric.NONE:
         yield Rejection(Limit.FABRIC, reason=Reason.NO_FABRIC)
     if nodes > 1 and goals.single_node:
@@ -185,18 +199,28 @@ def _machine_rejections(offer: Offer, nodes: int, goals: GoalLimits, a: Assumpti
 def _goal_rejections(offer: Offer, run: RunTimes, cost: Interval | None, goals: GoalLimits) -> Iterator[Rejection]:
     """At p80: the deadline, queue time included, the longest run of the capacity mode, and the budget.
 
-    A candidate without a published price is not rejected for the budget but ranks last.
+    The budget is compared with the cost of the machines here; `within_budget` compares the whole bill.
     """
     deadline, window, budget = goals.max_duration_s, offer.window_s, goals.max_cost_usd
     if run.finish and deadline is not None and (need := p80(run.finish)) > deadline:
         unit, seconds = ("h", HOUR) if deadline >= HOUR else ("min", 60.0)
         waited = p80(run.wait) / seconds if run.wait else None
-        yield Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, Reason.DEADLINE, amount=waited)
+        median = run.finish.p50 / seconds
+        yield Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, Reason.DEADLINE, amount=waited, p50=median)
     if run.duration and window is not None and (need := p80(run.duration)) > window:
         reason = Reason.BLOCK_TOO_SHORT if offer.prepaid_s else Reason.MODE_TOO_SHORT
-        yield Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", reason, str(offer.offering.capacity))
+        mode, median = str(offer.offering.capacity), run.duration.p50 / HOUR
+        yield Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", reason, mode, p50=median)
     if cost and budget is not None and (need := p80(cost)) > budget:
-        yield Rejection(Limit.BUDGET, need, budget, "USD", Reason.BUDGET_OF_MONTH if goals.month_h else Reason.BUDGET_OF_RUN)
+        reason, median = (Reason.BUDGET_OF_MONTH, None) if goals.month_h else (Reason.BUDGET_OF_RUN, cost.p50)
+        yield Rejection(Limit.BUDGET, need, budget, "USD", reason, p50=median)
+
+
+def _no_price(offer: Offer, goals: GoalLimits) -> Iterator[Rejection]:
+    """A candidate without a published price never satisfies a budget. Machines that the user owns cost nothing more."""
+    o = offer.offering
+    if goals.max_cost_usd is not None and offer.price_usd_per_hour is None and not profile(o.cloud).is_owned:
+        yield Rejection(Limit.PRICE, reason=Reason.NO_PRICE, subject=f"{offer.machine.name} {o.capacity} in {o.region}")
 
 
 def p80(i: Interval) -> float:
@@ -208,10 +232,10 @@ def _tightest(memory: Memory, has_accelerator: bool, cost: Interval | None, fini
     used, kind = memory.fill / memory.max_fill, NoteKind.DEVICE_MEMORY_USED if has_accelerator else NoteKind.HOST_MEMORY_USED
     found = Note(kind, {"used": memory.fill, "max": memory.max_fill})
     for kind, need, limit in (
-        (NoteKind.DEADLINE_USED, finish, goals.max_duration_s),
-        (NoteKind.BUDGET_USED, cost, goals.max_cost_usd),
+        (NoteKind.DEADLINE_SHARE, finish, goals.max_duration_s),
+        (NoteKind.BUDGET_SHARE, cost, goals.max_cost_usd),
     ):
         if need and limit and p80(need) / limit > used:
             used = p80(need) / limit
-            found = Note(kind, {"used": used})
+            found = Note(kind, {"used": used, "median": need.p50 / limit})
     return found

@@ -9,7 +9,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Offering
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.offers.eligibility import fallback_rejections, ineligibilities, machines_named, pin_rejections
+from rackwright.sizing.offers.eligibility import fallback_rejections, granted_quota, ineligibilities, machines_named, pin_rejections
 from rackwright.sizing.offers.expired_blocks import check_expired_blocks, utc
 from rackwright.sizing.offers.offer import Offer, contract_discount
 from rackwright.sizing.rejection import Limit, Reason, Rejection
@@ -44,7 +44,8 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
                 pin = pin_rejections(offer, place)
                 fallback = fallback_rejections(offer, place, catalog)
                 refused = (*offer.rejections, *ineligibilities(offer, spec, place, catalog), *fallback, *pin)
-                yield replace(offer, rejections=refused, pinned=place.pin is not None and not pin)
+                is_pinned, quota = place.pin is not None and not pin, granted_quota(offer, spec, index)
+                yield replace(offer, rejections=refused, pinned=is_pinned, quota=quota)
 
 
 def _existing_cluster(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:

@@ -1,14 +1,15 @@
-"""Constraints that do not depend on the parallelism search: limits of the spec, zones, blueprint, accelerator, pin."""
+"""Constraints that do not depend on the parallelism search: limits of the spec, zones, blueprint, accelerator, pin; the account's quota."""
 
 from collections.abc import Iterator
 
-from rackwright.catalog.query import missing_facts
+from rackwright.catalog.query import missing_facts, quota_code
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
+from rackwright.sizing.blueprint_kind import joins_cluster
 from rackwright.sizing.offers.offer import Offer, core_of
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.spec.infra import Place, UseBlock, UseReservation, existing_capacity
+from rackwright.spec.quotas import known_quotas
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
 
@@ -28,7 +29,7 @@ def fallback_rejections(offer: Offer, place: Place, catalog: Catalog) -> Iterato
 
 
 def ineligibilities(offer: Offer, spec: Spec, place: Place, catalog: Catalog) -> Iterator[Rejection]:
-    """Limits of the organisation, residency, zones, blueprint, quota, and Neuron."""
+    """Limits of the organisation, residency, zones, blueprint, and Neuron."""
     region, machine = offer.offering.region, offer.machine
     if region and not matches(region, spec.limits.regions):
         yield Rejection(Limit.ORGANISATION, reason=Reason.REGION_NOT_ALLOWED, subject=", ".join(spec.limits.regions))
@@ -39,23 +40,16 @@ def ineligibilities(offer: Offer, spec: Spec, place: Place, catalog: Catalog) ->
     if alike and not set(zones) & alike:
         yield Rejection(Limit.CAPACITY, reason=Reason.ZONE, subject=", ".join(place.zones), remedies=tuple(zones[:3]))
     yield from _blueprint(offer, spec, catalog)
-    yield from _quota(offer, place)
     if machine.kind == "neuron" and machine.name not in machines_named(place):
         yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_NOT_PINNED, remedies=(machine.name,))
     if machine.kind == "neuron" and spec.is_training and offer.accelerator and offer.accelerator.serves_only:
         yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_SERVES_ONLY, subject=offer.accelerator.name)
 
 
-def _quota(offer: Offer, place: Place) -> Iterator[Rejection]:
-    """A quota smaller than one machine; the quota of the whole stack is checked by rule V-115."""
-    granted = place.quotas.get(offer.offering.region, {}) if isinstance(place.quotas, dict) else {}
-    machine, mode = offer.machine, offer.offering.capacity
-    code = {CapacityMode.SPOT: machine.quota_spot, CapacityMode.CAPACITY_BLOCK: machine.quota_capacity_block}.get(
-        mode, machine.quota_on_demand
-    )
-    needed = (offer.nodes or 1) * (machine.vcpus or 0)
-    if code in granted and granted[code] < needed:
-        yield Rejection(Limit.QUOTA, needed, granted[code], "vCPU", Reason.VCPU_QUOTA, code)
+def granted_quota(offer: Offer, spec: Spec, place: int) -> tuple[str, float] | None:
+    """Code and available amount of the quota that the machines count towards; None where the place does not list it."""
+    code, granted = quota_code(offer.machine, offer.offering.capacity), known_quotas(spec, place, offer.offering.region)
+    return (code, granted[code]) if code in granted else None
 
 
 def machines_named(place: Place) -> set[str]:
@@ -71,6 +65,8 @@ def _blueprint(offer: Offer, spec: Spec, catalog: Catalog) -> Iterator[Rejection
     if machine.kind == "cpu" and "box" in profile(machine.cloud).blueprints:
         if spec.blueprint.kind not in ("auto", "box"):
             yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_ON_CPU, subject=spec.blueprint.kind)
+        elif spec.blueprint.kind == "auto" and joins_cluster(spec):
+            yield Rejection(Limit.BLUEPRINT, reason=Reason.CLUSTER_ON_CPU)
         if core_of(machine) is None:
             yield Rejection(Limit.DATA, reason=Reason.CPU_FAMILY, subject=machine.family)
         return
@@ -96,8 +92,9 @@ def pin_rejections(offer: Offer, place: Place) -> tuple[Rejection, ...]:
     pin = place.pin
     if pin is None:
         return ()
-    topology = offer.slice.topology if offer.slice else None
-    if offer.machine.name == pin.instance and pin.topology in (None, topology):
+    topology, hosts = (offer.slice.topology, offer.nodes) if offer.slice else (None, pin.nodes)
+    if offer.machine.name == pin.instance and pin.topology in (None, topology) and pin.nodes in (None, hosts):
         return ()
-    wanted = " ".join(filter(None, (pin.instance, pin.topology)))
+    count = f"with {pin.nodes} hosts" if offer.slice and pin.nodes and offer.machine.name == pin.instance else ""
+    wanted = " ".join(filter(None, (pin.instance, pin.topology, count)))
     return (Rejection(Limit.PIN, reason=Reason.PINNED_ELSEWHERE, subject=wanted),)

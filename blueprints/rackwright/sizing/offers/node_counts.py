@@ -1,5 +1,6 @@
 """Offers with the numbers of machines to search, computed once per catalog, places and limits."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
@@ -90,8 +91,8 @@ def pinned_nodes(offer: Offer, spec: Spec) -> int | None:
 def _counts(offer: Offer, spec: Spec, a: Assumptions) -> Iterator[int]:
     """Numbers of machines to search.
 
-    A slice, block or pin fixes the number. Else powers of two up to the first above the limit, and the limit. A server uses one machine.
-    Machines without a fabric get 1, and 2 to record why more are not possible.
+    A slice, block or pin fixes the number. Else powers of two up to the first above the limit, the limit, and what the quota allows. A
+    server uses one machine. Machines without a fabric get 1, and 2 to record why more are not possible.
     """
     kind = spec.workload.kind
     fixed = 1 if kind == "serve" else pinned_nodes(offer, spec) or offer.nodes
@@ -104,7 +105,8 @@ def _counts(offer: Offer, spec: Spec, a: Assumptions) -> Iterator[int]:
     counts = [1]
     while counts[-1] <= max_nodes and not (alone and len(counts) == 2):
         counts.append(counts[-1] * 2)
-    exact = {int(max_nodes)} if spec.limits.accelerators and max_nodes and not alone else set()
+    limits = [max_nodes if spec.limits.accelerators else math.inf, offer.quota_nodes if offer.quota_nodes <= max_nodes else math.inf]
+    exact = {int(limit) for limit in limits if 0 < limit < math.inf} if not alone else set()
     yield from sorted({*counts, *exact})
 
 

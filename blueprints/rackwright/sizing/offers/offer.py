@@ -1,9 +1,11 @@
 """Offer: one machine in one place and capacity mode, before the number of machines is known."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from rackwright.catalog.query import quota_amount
 from rackwright.catalog.rows import Accelerator, CapacityMode, Fabric, Machine, Offering, TpuSlice
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.plan import Candidate
@@ -20,6 +22,7 @@ class Offer:
     """One machine in one place and capacity mode. rank: of the place, then of the capacity entry.
 
     accelerator: None where the catalog names none. window_s: longest run of a block or mode. prepaid_s: seconds that are paid in any case.
+    quota: code and available amount of the account's quota; None where the spec does not list it.
     """
 
     machine: Machine
@@ -35,7 +38,14 @@ class Offer:
     prepaid_s: float | None = None
     pinned: bool = False
     discount: float = 0.0
+    quota: tuple[str, float] | None = None
     rejections: tuple[Rejection, ...] = ()
+
+    @property
+    def quota_nodes(self) -> float:
+        """Number of machines that the quota allows; infinite where it is unknown."""
+        each = quota_amount(self.machine)[0]
+        return math.inf if self.quota is None or not each else self.quota[1] // each
 
     @property
     def price_usd_per_hour(self) -> float | None:
@@ -49,6 +59,11 @@ class Offer:
         made.__dict__.update(self._common_fields, **varying)
         return made
 
+    @property
+    def _accelerator_memory_bytes(self) -> float:
+        known = self.accelerator.memory_bytes if self.accelerator else None
+        return float(self.machine.accelerator_memory_bytes or known or 0.0)
+
     @cached_property
     def _common_fields(self) -> dict[str, Any]:
         o, other = self.offering, CPU if self.machine.kind == "cpu" else "none"  # a CPU machine counts as one device
@@ -58,6 +73,7 @@ class Offer:
             fabric=str(self.machine.fabric), parallelism=ParallelLayout(), price_usd_per_hour=self.price_usd_per_hour,
             price_as_of=o.price_as_of, price_source=o.price_source, price_region=o.price_region or "", capacity_id=self.capacity_id,
             slices=self.slices, topology=self.slice.topology if self.slice else "", place=self.place, pinned=self.pinned,
+            accelerator_memory_bytes=self._accelerator_memory_bytes,
         )  # fmt: skip
         return dict(vars(blank))
 

@@ -5,30 +5,38 @@ from collections.abc import Iterable
 from rackwright.clouds import profile
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit
+from rackwright.sizing.selection.near_ties import near_ties, tie_order
 
 
 def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_for: str, vertical_first: bool) -> tuple[Fit, ...]:
     """Fits in order of rank.
 
     Order: met goals before goals overruled by a pin, priced before unpriced, earlier places and capacity modes, one machine before several
-    unless optimize_for is time, then the objective. Of equal servers smaller machines first: they scale in smaller steps.
+    unless optimize_for is time, then near ties of the best objective (`near_ties`), then the objective. Of equal servers smaller machines
+    first: they scale in smaller steps.
     """
     fits = list(fits)
     best_cost = min((f.cost_usd.p50 for f in fits if f.cost_usd), default=1.0) or 1.0
     best_time = min((f.time_s for f in fits), default=1.0) or 1.0
 
+    def placed(f: Fit) -> tuple:
+        several = vertical_first and optimize_for != "time" and f.candidate.is_spread
+        last = f.cost_usd is None and not profile(f.candidate.cloud).is_owned
+        return (len(f.overruled), last, order[identity(f.candidate)], several)
+
+    first = min(map(placed, fits), default=None)
+    tied = {id(f) for f in near_ties([f for f in fits if placed(f) == first], optimize_for)} if first else set()
+
     def key(f: Fit) -> tuple:
         cost = f.cost_usd.p50 / best_cost if f.cost_usd else float("inf")
         time = f.time_s / best_time
         score = {"cost": (cost, time), "time": (time, cost), "balanced": (cost * time, cost)}[optimize_for]
-        several = vertical_first and optimize_for != "time" and f.candidate.is_spread
         hourly = f.usd_per_hour if f.usd_per_hour is not None else float("inf")
         objective = tuple(round(s, 6) for s in score)
         borrowed = f.candidate.price_region != f.candidate.region  # the price of another place: behind the place that has its own
-        last = f.cost_usd is None and not profile(f.candidate.cloud).is_owned
-        placed = (len(f.overruled), last, order[identity(f.candidate)], f.cost_usd is None, several)
+        equal = (0, *tie_order(f, optimize_for)) if id(f) in tied else (1,)
         step = 0 if vertical_first else f.candidate.accelerators_per_node  # of two that cost the same, the one that follows traffic closer
-        return (*placed, objective, hourly, borrowed, step, f.candidate.label)
+        return (*placed(f), equal, objective, hourly, borrowed, step, f.candidate.label)
 
     return tuple(sorted(fits, key=key))
 

@@ -5,6 +5,8 @@ from datetime import date
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Price
+from rackwright.sizing.evaluation.whole_bill import WholeBill
+from rackwright.sizing.metrics import Interval
 from rackwright.sizing.offers.offer import contract_discount
 from rackwright.sizing.plan import Candidate, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
@@ -16,10 +18,18 @@ from rackwright.spec.workload import Serve
 
 
 def resize(
-    spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date, at_recorded_price: bool = True
+    spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date, at_recorded_price: bool = True, whole_bill: WholeBill | None = None
 ) -> SizingPlan | tuple[Rejection, ...]:
-    """The plan with the recorded machines only, at their recorded price or the catalog's, for the current spec; else the rejections."""
-    plan = size(without_quotas(spec), _at_its_price(catalog, chosen, spec) if at_recorded_price else catalog, today=today)
+    """The plan with the recorded machines only, at their recorded price or the catalog's, for the current spec; else the rejections.
+
+    whole_bill: as of `size`, asked for the recorded machines only.
+    """
+
+    def bill_of_recorded(candidate: SizingPlan) -> Interval | None:
+        return whole_bill(candidate) if whole_bill and same_machines(candidate.fits[0].candidate, chosen, spec) else None
+
+    priced = _at_its_price(catalog, chosen, spec) if at_recorded_price else catalog
+    plan = size(without_quotas(spec), priced, today=today, whole_bill=bill_of_recorded)
     fit = next((fit for fit in plan.fits if same_machines(fit.candidate, chosen, spec)), None)
     if fit is not None:
         return replace(plan, fits=(fit,), rejected=())

@@ -1,4 +1,5 @@
-"""The bill against goals.max_cost. Sizing evaluates machines only; the bill includes the other costs and the largest size."""
+"""The bill against goals.max_cost: of pinned or recorded machines, which sizing does not reject, of each pool of a fallback, and at the
+largest size."""
 
 from collections.abc import Iterator
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from rackwright.catalog.query import quota_amount, quota_code
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import Machine
 from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level, Problem, Stage
 from rackwright.diagnostics.rule import Violation
@@ -12,7 +12,6 @@ from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.quota_aws import aws_needs
 from rackwright.validation.stack.registry import RULES, StackContext, context_rule
 
-FIELDS = {"spot": "quota_spot", "capacity-block": "quota_capacity_block"}
 QUOTA_GUIDE = "https://docs.aws.amazon.com/servicequotas/latest/userguide/request-quota-increase.html"
 
 
@@ -58,20 +57,14 @@ def check_quota(plan: StackPlan, have: Mapping[str, float], catalog: Catalog | N
     return list(RULES.rules["V-115"].problems(StackContext(plan, catalog or Catalog.default(), quotas=have)))
 
 
-def vcpu_quota(machine: Machine, mode: str) -> str | None:
-    """Quota code of a machine in a capacity mode; None where AWS does not publish it."""
-    return getattr(machine, FIELDS.get(mode, "quota_on_demand")) or None
-
-
 def _machine_needs(plan: StackPlan, catalog: Catalog) -> Iterator[QuotaNeed]:
     used = [(pool.machine, pool.nodes_max, pool.capacity.mode) for pool in plan.pools]
     used += [(plan.box.machine, 1, plan.box.capacity.mode)] if plan.box else []
     for name, count, mode in used:
         machine = catalog.machine_by_name.get(name)
-        code = vcpu_quota(machine, mode) if machine else None
+        code = quota_code(machine, mode) if machine else None
         if machine and (code or mode == "capacity-block"):
-            by_vcpu = profile(plan.place.cloud).has_vcpu_quotas or not machine.accelerator_count
-            each, unit = (machine.vcpus or 0, "vCPU") if by_vcpu else (machine.accelerator_count, "accelerators")
+            each, unit = quota_amount(machine)
             yield QuotaNeed(code or "", plan.place.region, each * count, unit, name)
 
 

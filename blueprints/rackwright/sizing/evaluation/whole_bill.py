@@ -1,0 +1,31 @@
+"""The budget against the whole bill of a fit: machines, storage, network and control plane, priced by the caller of sizing."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rackwright.sizing.evaluation.evaluate import GoalLimits, p80
+from rackwright.sizing.metrics import Interval
+from rackwright.sizing.note import Note, NoteKind
+from rackwright.sizing.plan import Fit, Rejected, SizingPlan
+from rackwright.sizing.rejection import Limit, Reason, Rejection
+
+WholeBill = Callable[[SizingPlan], Interval | None]
+"""Plan with one fit, and the storage that it needs -> total cost of its stack; None where no stack can be compiled for it."""
+
+
+def within_budget(fit: Fit, bill: Interval | None, goals: GoalLimits) -> Fit | Rejected:
+    """The fit where its bill is within the budget at p80, or a pin overrules the budget; else the candidate with the rejection."""
+    budget = goals.max_cost_usd
+    if bill is None or budget is None or fit.cost_usd is None:
+        return fit
+    if p80(bill) <= budget:
+        used, tightest = p80(bill) / budget, fit.tightest[0]
+        is_tightest = used > float(tightest.values["used"]) / float(tightest.values.get("max", 1.0))
+        found = Note(NoteKind.BUDGET_SHARE, {"used": used, "median": bill.p50 / budget})
+        return replace(fit, tightest=(found,)) if is_tightest or tightest.kind is NoteKind.BUDGET_SHARE else fit
+    detail, unit = "a month" if goals.month_h else "the run", "USD"
+    over = Rejection(Limit.BUDGET, p80(bill), budget, unit, Reason.BUDGET_OF_BILL, detail=detail, amount=p80(fit.cost_usd), p50=bill.p50)
+    if fit.candidate.pinned:
+        others = (r for r in fit.overruled if r.limit is not Limit.BUDGET)
+        return replace(fit, overruled=tuple(sorted((over, *others), key=lambda r: -r.distance)))
+    return Rejected(fit.candidate, (over,), fit.cost_usd.p50, fit.finish_s.p50 if fit.finish_s else None)
