@@ -37,7 +37,9 @@ def linear_bytes(numbers: str) -> float:
 class TrainingJob:
     """method: full, lora, qlora or p-tuning; sampled: whole samples are counted, not tokens (diffusion, vision); sequence: tokens of one
     sequence; mean_length: of the real samples where they are padded, not packed; imbalance: tokens of the fullest expert over the mean;
-    flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter.
+    flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter; operation: dominant one of a
+    network that is counted in whole samples; sample_bytes: of one image on disk, 0 where the data is text; units: images or
+    seconds of audio per sample.
     """
 
     network: ModelDimensions
@@ -52,6 +54,9 @@ class TrainingJob:
     mean_length: float = 0.0
     imbalance: float = 1.0
     adaptable: bool = True
+    operation: str = "transformer"
+    sample_bytes: float = 0.0
+    units: float = 1.0
 
     @property
     def precision(self) -> str:
@@ -84,7 +89,9 @@ class ServingJob:
     """Requests in numbers. rate: per second, 0 for a batch of `requests`; ttft, tpot: (seconds, percentile); longest: tokens of the
     longest request; generates False: `passes` forward passes per request (diffusion, vision, encoder); precision: of the weights, auto
     for `native`, the format they are published in; products: of the arithmetic, where the spec sets it; engine: family; loras: adapters of
-    rank `lora_rank` served beside the base."""
+    rank `lora_rank` served beside the base; operation: dominant one of a network that does not generate; batch_size: limit set by the
+    spec; units: images, seconds of audio or documents per request; sample_bytes: of one image on disk that is read, 0 for none;
+    latency_key: key of the spec that sets `ttft`."""
 
     network: ModelDimensions
     generates: bool
@@ -109,6 +116,11 @@ class ServingJob:
     passes: float = 1.0
     loras: int = 0
     lora_rank: int = 16
+    operation: str = "transformer"
+    batch_size: int | None = None
+    units: float = 1.0
+    sample_bytes: float = 0.0
+    latency_key: str = "ttft"
 
     @property
     def ttft_s(self) -> float | None:

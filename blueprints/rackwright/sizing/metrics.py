@@ -89,7 +89,11 @@ class Memory:
 
 @dataclass(frozen=True)
 class Speed:
-    """Times and rates. Training sets step_*, serving sets ttft and tpot; the others are None."""
+    """Times and rates. Training sets step_*, serving sets ttft and tpot; the others are None.
+
+    units_per_s: of all replicas, in the unit of the workload (images, seconds of audio, documents). unloaded_s: one request without other
+    traffic, where ttft_s is under load. batch_size: samples per pass.
+    """
 
     tokens_per_s: float | None = None
     samples_per_s: float | None = None
@@ -103,6 +107,9 @@ class Speed:
     concurrency: int | None = None
     requests_per_s: float | None = None
     kv_tokens: int | None = None
+    units_per_s: float | None = None
+    unloaded_s: float | None = None
+    batch_size: int | None = None
 
 
 @dataclass(frozen=True)

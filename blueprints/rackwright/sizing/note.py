@@ -25,6 +25,7 @@ class NoteKind(StrEnum):
     BLOCK_PARTLY_USED_UNPRICED = "block-partly-used-unpriced"
     CPU_UNCALIBRATED = "cpu-uncalibrated"
     IDLE_ACCELERATORS = "idle-accelerators"
+    INPUT_PIPELINE = "input-pipeline"
     MODE_STOPS_MACHINES = "mode-stops-machines"
     NEURON_UNCALIBRATED = "neuron-uncalibrated"
     PRICE_DETAIL = "price-detail"

@@ -125,7 +125,11 @@ class Assumption:
 
 @dataclass(frozen=True)
 class WorkloadFacts:
-    """Facts of the workload, shown in reports and used for storage and bill."""
+    """Facts of the workload, shown in reports and used for storage and bill.
+
+    unit: what is counted (`sizing.unit.UNITS`). units: of the whole run, 0 for a service. units_per_request: such as seconds of audio.
+    sample: description of one sample, such as `image of 1024x1024, 30 steps`.
+    """
 
     name: str
     kind: str
@@ -140,6 +144,10 @@ class WorkloadFacts:
     checkpoint_bytes: float = 0.0
     checkpoint_interval_s: float = 0.0
     dataset_bytes: float = 0.0
+    unit: str = "token"
+    units: float = 0.0
+    units_per_request: float = 1.0
+    sample: str = ""
 
 
 @dataclass(frozen=True)

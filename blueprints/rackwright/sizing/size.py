@@ -13,6 +13,7 @@ from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
+from rackwright.sizing.evaluation.input_pipeline import with_input_pipeline
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.node.node_requirements import dataset_read_bytes_per_s, with_node_requirements
@@ -115,6 +116,10 @@ def _evaluations(
             nodes, outcome = (
                 (nodes, _cpu_outcome(offer, inputs, a)) if target < 0 else _deployed_nodes(offer, nodes, found[target], spec, inputs)
             )
+            if target >= 0:
+                each = offer.machine.accelerator_count
+                outcome = with_input_pipeline(outcome, inputs.job, offer.machine.vcpus, each, nodes, a)
+                nodes = max(nodes, outcome.nodes) if inputs.serves else nodes
             answer = evaluate(offer, nodes, outcome, goals, a)
             yield offer, outcome.points, answer
             if isinstance(answer, Fit):

@@ -19,9 +19,10 @@ from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, WorkloadFacts
+from rackwright.sizing.sample import Sample, generates_text, image_bytes, request_sample, training_sample
 from rackwright.sizing.search.layouts import PinnedLayout
 from rackwright.sizing.training_recipe import Recipe, adapted, full
-from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
+from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Tokens, Workload
 
 UNEVEN_SOURCE = f"trained routers are uneven: {OWN}"
 
@@ -89,8 +90,11 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     adapter = w.adapter if isinstance(w, Finetune) else None
     method = adapter.type if adapter and adapter.type != "none" else "full"
     assumed: list[Assumption] = []
+    sample = training_sample(w, architecture, n, a) if sampled else Sample("token", n)
+    n = sample.network
+    assumed += sample.assumed
     sequence = n.sample_tokens or 1 if sampled else _sequence(w, n, a, assumed)
-    batch = w.global_batch_size or _batch(w, sequence, a, assumed)
+    batch = w.global_batch_size or _batch(w, sequence, sampled, a, assumed)
     sequences = max(_sequences(w, sequence, sampled, a), 1.0)
     recipe = _recipe(w, method, architecture, n, a)
     positions = sequence + recipe.virtual_tokens * (not sampled)
@@ -104,7 +108,8 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
         pins=PinnedLayout(**w.parallelism.model_dump()), sampled=sampled,
         mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0, imbalance=REAL_ROUTING_IMBALANCE if n.is_moe else 1.0,
-        adaptable=adapter is not None,
+        adaptable=adapter is not None, operation=sample.operation, sample_bytes=image_bytes(w, architecture),
+        units=sample.units,
     )  # fmt: skip
     facts = WorkloadFacts(
         name=w.name,
@@ -119,6 +124,9 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         weights_bytes=_weights_size(w) or 2.0 * n.total,
         checkpoint_bytes=checkpoint_bytes(recipe.trainable, a),
         dataset_bytes=w.data.size or 0.0,
+        unit=sample.unit,
+        units=sequences * (sample.units if sampled else sequence),
+        sample=sample.words,
     )
     too_long = Note(NoteKind.SEQUENCE_TOO_LONG, {"tokens": sequence, "positions": n.max_context or 0})
     notes = (too_long,) if n.max_context and not sampled and sequence > n.max_context else ()
@@ -153,12 +161,15 @@ def _sequence(w: Pretrain | Finetune, n: ModelDimensions, a: Assumptions, assume
     return value
 
 
-def _batch(w: Pretrain | Finetune, sequence: int, a: Assumptions, assumed: list[Assumption]) -> int:
-    if isinstance(w, Pretrain):
+def _batch(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumptions, assumed: list[Assumption]) -> int:
+    if sampled:
+        usual = a.default_pretrain_sample_batch if isinstance(w, Pretrain) else a.default_sample_batch
+        value = int(min(usual, w.data.samples or usual))
+    elif isinstance(w, Pretrain):
         value = 1 << max(round(a.default_pretrain_batch_tokens / sequence).bit_length() - 1, 0)
     else:
         value = a.default_finetune_batch
-    assumed.append(Assumption("global_batch_size", str(value), "sequences", "default; see default_*_batch"))
+    assumed.append(Assumption("global_batch_size", str(value), "samples" if sampled else "sequences", "default; see default_*_batch"))
     return value
 
 
@@ -175,28 +186,30 @@ def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumpti
 
 def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> WorkloadInputs:
     n = model_dimensions(architecture)
-    generates = architecture.kind == "llm" and n.layers > 0
+    generates = generates_text(w, architecture)
+    sample = Sample("token" if isinstance(w, Serve) else "request", n) if generates else request_sample(w, architecture, n, a)
     serve = isinstance(w, Serve)
-    assumed: list[Assumption] = []
+    assumed: list[Assumption] = [*sample.assumed]
     longest = w.max_context or _longest(w, n, generates, a, assumed)
-    passes = a.denoising_passes if architecture.kind == "diffusion" else 1.0
+    given, answer = w.input_tokens or Tokens(mean=max(n.sample_tokens, 1)), w.output_tokens or Tokens(mean=1)
+    goal = (w.latency or w.ttft) if isinstance(w, Serve) else None
     job = ServingJob(
-        network=n,
+        network=sample.network,
         generates=generates,
         precision=w.precision if w.quantization == "auto" else w.quantization,
         products=w.precision,
         native=architecture.weights_format,
-        passes=passes,
+        passes=sample.passes,
         kv_element=1.0 if w.kv_dtype == "fp8" else 2.0,
         engine=engine_family("vllm" if w.engine == "auto" else w.engine, "serve").family,
-        input_tokens=w.input_tokens.mean,
-        input_p95=max(w.input_tokens.p95 or w.input_tokens.mean, w.input_tokens.mean),
-        output_tokens=w.output_tokens.mean,
+        input_tokens=given.mean,
+        input_p95=max(given.p95 or given.mean, given.mean),
+        output_tokens=answer.mean,
         longest=max(longest, 1),
         cached_share=w.prefix_cache_hit_rate,
         rate=_rate(w, a) if serve else 0.0,
-        requests=0.0 if serve else w.requests,
-        ttft=(w.ttft.target, w.ttft.percentile) if serve and w.ttft else None,
+        requests=0.0 if serve else w.samples,
+        ttft=(goal.target, goal.percentile) if goal else None,
         tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot else None,
         min_replicas=w.min_replicas if serve else 1,
         max_replicas=w.max_replicas if serve else None,
@@ -204,21 +217,32 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         pipeline=w.parallelism.pipeline,
         loras=w.loras.count if serve and w.loras else 0,
         lora_rank=w.loras.rank if serve and w.loras else 16,
+        operation=sample.operation,
+        batch_size=w.batch_size,
+        units=sample.units,
+        sample_bytes=image_bytes(w, architecture),
+        latency_key="latency" if serve and w.latency else "ttft",
     )
     if serve and w.requests_per_second is None:
         assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
-    return WorkloadInputs(job, _inference_facts(w, name, job, longest), tuple(assumed), tuple(_inference_notes(w, architecture, job, a)))
+    facts, notes = _inference_facts(w, name, job, sample, longest), tuple(_inference_notes(w, architecture, job))
+    return WorkloadInputs(job, facts, tuple(assumed), notes)
 
 
-def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, longest: int) -> WorkloadFacts:
+def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, sample: Sample, longest: int) -> WorkloadFacts:
     return WorkloadFacts(
         name=w.name,
         kind=w.kind,
         model=name,
         parameters=job.network.total,
         active_parameters=job.network.active,
-        sequence_length=longest,
-        tokens=0.0 if isinstance(w, Serve) else w.requests * (w.input_tokens.mean + w.output_tokens.mean),
+        sequence_length=longest if job.generates or sample.unit == "document" else 0,
+        tokens=job.requests * (job.input_tokens + job.output_tokens) if job.generates else 0.0,
+        unit=sample.unit,
+        units=job.requests * sample.units,
+        units_per_request=sample.units,
+        sample=sample.words,
+        dataset_bytes=0.0 if isinstance(w, Serve) else w.data.size or 0.0,
         weights_bytes=_weights_size(w) or weight_bytes(job.network, job.native if job.precision == "auto" else job.precision),
     )
 
@@ -230,23 +254,23 @@ def _weights_size(w: Pretrain | Finetune | Serve | Batch) -> float | None:
 
 def _longest(w: Serve | Batch, n: ModelDimensions, generates: bool, a: Assumptions, assumed: list[Assumption]) -> int:
     """Tokens of the longest request, where max_context is not set."""
-    usual = sum(tokens.p95 or tokens.mean for tokens in (w.input_tokens, w.output_tokens))
+    usual = sum(tokens.p95 or tokens.mean for tokens in (w.input_tokens, w.output_tokens) if tokens) or w.sequence_length or 0
     value = max(int(min(usual * a.request_margin, n.max_context or usual * a.request_margin)), 1) if generates else max(int(usual), 1)
     if generates:
         assumed.append(Assumption("max_context", str(value), "tokens", "default: request_margin x p95 of input and output"))
     return value
 
 
-def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJob, a: Assumptions) -> Iterator[Note]:
+def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJob) -> Iterator[Note]:
     n = job.network
     if job.generates and n.max_context and job.longest > n.max_context:
         yield Note(NoteKind.REQUESTS_TOO_LONG, {"tokens": job.longest, "positions": n.max_context})
-    if isinstance(w, Serve) and not (w.ttft or w.tpot):
+    if isinstance(w, Serve) and not (w.latency or w.ttft or w.tpot):
         yield Note(NoteKind.NO_LATENCY_GOAL)
     if job.generates and n.is_moe:
         yield Note(NoteKind.EXPERTS_UNCALIBRATED)
     if architecture.kind == "diffusion":
-        yield Note(NoteKind.DIFFUSION_PASSES, {"passes": a.denoising_passes})
+        yield Note(NoteKind.DIFFUSION_PASSES, {"passes": job.passes})
     if architecture.kind == "speech":
         yield Note(NoteKind.AUDIO_PASS)
 

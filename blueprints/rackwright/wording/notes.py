@@ -11,7 +11,7 @@ TEXTS = {
         "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
     ),
     NoteKind.INVENTORY_NOT_READ: "An existing cluster is sized only for a pinned machine in this release; its inventory is not read",
-    NoteKind.NO_LATENCY_GOAL: "No latency goal is set (ttft, tpot): slow machines are not rejected",
+    NoteKind.NO_LATENCY_GOAL: "No latency goal is set (ttft, tpot, or latency for images, audio and documents): slow machines are not rejected",
     NoteKind.PIN_COSTS: "The pinned {pinned} costs {usd:,.0f} USD more than {free}, the cheapest candidate without the pin",
     NoteKind.PIN_SAVES: "The pinned {pinned} is {usd:,.0f} USD cheaper than {free}, the cheapest candidate without the pin",
     NoteKind.REQUESTS_TOO_LONG: "Requests of {tokens:,} tokens exceed the {positions:,} positions that the model supports",
@@ -29,6 +29,10 @@ TEXTS = {
         "CPU only: the estimate is a roofline of memory and matrix units without measured runs; allow a factor 2 either way"
     ),
     NoteKind.IDLE_ACCELERATORS: "{idle} of {bought} accelerators are paid for but idle",
+    NoteKind.INPUT_PIPELINE: (
+        "The input pipeline limits the rate: {vcpus:,} vCPU decode {images_per_s:,.0f} images/s, "
+        "the accelerators process {accelerator_images_per_s:,.0f} images/s"
+    ),
     NoteKind.MODE_STOPS_MACHINES: "{mode} stops its machines after {window_h:,.0f} h; replicas then queue again",
     NoteKind.NEURON_UNCALIBRATED: (
         "The model must be compiled with the Neuron SDK. No measured run calibrates this estimate: allow a factor 2 either way"

@@ -16,7 +16,7 @@ from rackwright.sizing.search.outcome import Outcome, at_p80, interval
 from rackwright.spec.spec import Spec
 from rackwright.units import GIB, HOUR
 
-OVERRULABLE = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.THROUGHPUT, Limit.PRICE}
+OVERRULABLE = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.LATENCY, Limit.THROUGHPUT, Limit.PRICE}
 """Constraints that a pin overrules. The others mean certain failure, or are limits of the organisation."""
 
 
@@ -93,7 +93,8 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
     if outcome.memory is None or any(r.limit not in OVERRULABLE or not offer.pinned for r in rejections):
         return Rejected(candidate, tuple(rejections), cost.p50 if cost else None, run.finish.p50 if run.finish else None)
-    tightest = _tightest(outcome.memory, bool(offer.accelerator), cost, run.finish, goals)
+    bound = next((note for note in outcome.notes if note.kind is NoteKind.INPUT_PIPELINE), None)
+    tightest = bound or _tightest(outcome.memory, bool(offer.accelerator), cost, run.finish, goals)
     return Fit(
         candidate=candidate, memory=outcome.memory, speed=outcome.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
         evidence=outcome.evidence, goodput=run.goodput, wait_s=run.wait, overruled=tuple(rejections), tightest=(tightest,),
@@ -106,6 +107,7 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
         yield Note(NoteKind.NEURON_UNCALIBRATED)
     if offer.machine.kind == "cpu":
         yield Note(NoteKind.CPU_UNCALIBRATED)
+    yield from outcome.notes
     yield from _idle(offer, nodes, outcome, run.duration)
     if run.wait:
         low, likely, high = (s / HOUR for s in (run.wait.p10, run.wait.p50, run.wait.p90))

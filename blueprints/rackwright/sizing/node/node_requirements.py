@@ -19,9 +19,10 @@ from rackwright.sizing.node.lustre_throughput import lustre_clients
 from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Fit, SizingPlan, WorkloadFacts
+from rackwright.sizing.sample import image_bytes
 from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import TRAINING, Custom, Finetune, Pretrain, Serve
+from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Pretrain, Serve
 from rackwright.units import GIB, TIB
 
 SSD_BYTES = 375 * GIB
@@ -60,7 +61,8 @@ def node_requirements(
         supplies = (NodeRequirement("power supplies", drawn.node_watts / 1000, have, "kW", words),)
     if not isinstance(w, TRAINING):
         images = isinstance(w, Serve) and architecture_of(w.model)[0].kind == "diffusion"
-        return NodeRequirements(c.nodes, (*_serving(plan, fit, node, a, images), *supplies), power=drawn, owned=owned)
+        read = _sample_bytes(w)
+        return NodeRequirements(c.nodes, (*_serving(plan, fit, node, a, images, read), *supplies), power=drawn, owned=owned)
     interval = w.checkpoint.interval if isinstance(w.checkpoint.interval, float) else None
     window = checkpoints.plan_checkpoints(plan.facts.checkpoint_bytes, 1.0, interval, a)
     sample = _sample_bytes(w)
@@ -99,13 +101,16 @@ def _training(
     yield _disk(node, disk, Note(NoteKind.CONTAINERS), Note(NoteKind.CHECKPOINT_SHARES), *dataset)
 
 
-def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: bool) -> Iterator[NodeRequirement]:
+def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: bool, sample: float) -> Iterator[NodeRequirement]:
+    """images: the answers are images. sample: bytes of an image that is read, 0 for none."""
     c, s = fit.candidate, fit.speed
     memory = formulas.host_memory_bytes(a.host_base_bytes, a.host_per_accelerator_bytes, c.accelerators_per_node, 0.0, 0.0)
     yield _memory(node, memory, Note(NoteKind.PROCESSES), Note(NoteKind.WEIGHTS_WHILE_LOADING))
     rate = (s.requests_per_s or 0.0) / c.nodes
     vcpus = formulas.serving_vcpus(c.accelerators_per_node, rate if images else 0.0, (s.tokens_per_s or 0.0) / c.nodes)
     engine = Note(NoteKind.IMAGE_ENCODING if images else NoteKind.DETOKENISATION)
+    if sample:
+        vcpus, engine = formulas.batch_vcpus(c.accelerators_per_node, rate, sample), Note(NoteKind.IMAGE_DECODING, {"images_per_s": rate})
     yield NodeRequirement("processors", vcpus, node.vcpus, "vCPU", basis=(engine,))
     disk = formulas.serving_disk_bytes(plan.facts.weights_bytes)
     yield _disk(node, disk, Note(NoteKind.CONTAINERS), Note(NoteKind.WEIGHTS_COPY))
@@ -158,14 +163,9 @@ def _burst(node: Machine) -> tuple[Note, ...]:
     return (Note(kind, {"machine": node.name, "peak_gbit_per_s": node.network_bytes_per_s * 8 / 1e9}),)
 
 
-def _sample_bytes(w: Pretrain | Finetune) -> float:
-    """Bytes of one image on disk; 0 where the data is text."""
-    kind = architecture_of(w.model)[0].kind
-    if kind not in ("diffusion", "vision"):
-        return 0.0
-    if w.data.size and w.data.samples:
-        return w.data.size / w.data.samples
-    return NODE_ASSUMPTIONS.diffusion_bytes if kind == "diffusion" else NODE_ASSUMPTIONS.vision_bytes
+def _sample_bytes(w: Pretrain | Finetune | Serve | Batch) -> float:
+    """Bytes of one image on disk; 0 where no images are read."""
+    return image_bytes(w, architecture_of(w.model)[0])
 
 
 def dataset_read_bytes_per_s(facts: WorkloadFacts, speed: Speed, w: Pretrain | Finetune, a: Assumptions) -> float | None:

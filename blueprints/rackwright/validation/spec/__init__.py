@@ -8,6 +8,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     model_shape,
     places,
     safety,
+    samples,
     stack,
     unsupported,
     workloads,
