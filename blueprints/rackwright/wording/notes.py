@@ -11,7 +11,7 @@ TEXTS = {
         "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
     ),
     NoteKind.INVENTORY_NOT_READ: "An existing cluster is sized only for a pinned machine in this release; its inventory is not read",
-    NoteKind.NO_LATENCY_GOAL: "No latency goal is set (ttft, tpot, or latency for images, audio and documents): slow machines are not rejected",
+    NoteKind.NO_LATENCY_GOAL: "No latency goal is set (latency, or ttft and tpot for text): slow machines are not rejected",
     NoteKind.PIN_COSTS: "The pinned {pinned} costs {usd:,.0f} USD more than {free}, the cheapest candidate without the pin",
     NoteKind.PIN_SAVES: "The pinned {pinned} is {usd:,.0f} USD cheaper than {free}, the cheapest candidate without the pin",
     NoteKind.REQUESTS_TOO_LONG: "Requests of {tokens:,} tokens exceed the {positions:,} positions that the model supports",
