@@ -5,7 +5,7 @@ import json
 import pytest
 from rackwright.compile.kubernetes.aws.serving import TLS_POLICY
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import API_KEY_VARIABLE
+from rackwright.spec.workload_parts import API_KEY_VARIABLE
 
 from tests import plans
 

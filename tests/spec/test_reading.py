@@ -17,7 +17,7 @@ from rackwright.spec.reading.migrate import Step, migrate, version_problem
 from rackwright.spec.reading.model_fields import did_you_mean, homes, nearest
 from rackwright.spec.residency import stays_in
 from rackwright.spec.spec import API_VERSION
-from rackwright.spec.workload import Model
+from rackwright.spec.workload_parts import Model
 
 FINE = """\
 api_version: rackwright/v1

@@ -8,7 +8,7 @@ from rackwright.cost import bill
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.spec.blueprint import Safety
 from rackwright.spec.spec import ConfigRef
-from rackwright.spec.workload import SecretRef
+from rackwright.spec.workload_parts import SecretRef
 from rackwright.validation.stack import StackContext, check, stack_problems
 
 from tests import plans

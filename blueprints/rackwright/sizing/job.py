@@ -134,3 +134,25 @@ class ServingJob:
     def ends(self) -> bool:
         """Whether the job is a batch that ends."""
         return self.requests > 0
+
+
+@dataclass(frozen=True)
+class CustomRun:
+    """A measured run. flops: sustained FLOP/s of one accelerator in the format of the job; memory_bytes: peak of one accelerator;
+    samples_per_s: of all accelerators together."""
+
+    vendor: str
+    accelerators: int
+    flops: float
+    bandwidth_bytes_per_s: float
+    memory_bytes: float
+    samples_per_s: float
+
+
+@dataclass(frozen=True)
+class CustomJob:
+    """A workload described by the user's measured runs. samples: of the whole run."""
+
+    runs: tuple[CustomRun, ...]
+    samples: float
+    precision: str = "auto"

@@ -61,7 +61,7 @@ def size(
     today: date at which capacity blocks are evaluated; the current date by default. rerank: puts the fits of a plan in another order.
     """
     catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
-    inputs = workload_inputs(spec.workload, a)
+    inputs = workload_inputs(spec.workload, a, catalog)
     goals = GoalLimits.of(spec, a)
     fits, rejected, order, points = _collected(_evaluations(spec, catalog, inputs, goals, a, today))
     scope = "serving" if isinstance(inputs.job, ServingJob) else "training"

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rackwright.catalog import query
 from rackwright.catalog.models import library
 from rackwright.catalog.models.architecture import Architecture, ConfigError, from_fields
+from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
+from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.engines import engine_family
 from rackwright.estimator.config.resolve import BYTES_PER_WEIGHT, NF4_BYTES_PER_WEIGHT, REAL_ROUTING_IMBALANCE
 from rackwright.estimator.model.adapters import adapter_inputs
@@ -16,25 +19,16 @@ from rackwright.estimator.model.from_architecture import count_parameters, model
 from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters
 from rackwright.sizing.assumptions import OWN, Assumptions
 from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
-from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
+from rackwright.sizing.job import CustomJob, CustomRun, ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, WorkloadFacts
 from rackwright.sizing.sample import Sample, generates_text, image_bytes, request_sample, training_sample
 from rackwright.sizing.search.layouts import PinnedLayout
 from rackwright.sizing.training_recipe import Recipe, adapted, full
-from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Tokens, Workload
+from rackwright.spec.workload import Batch, Custom, Finetune, Pretrain, Serve, Workload
+from rackwright.spec.workload_parts import Adapter, MeasuredRun, Model, Tokens
 
 UNEVEN_SOURCE = f"trained routers are uneven: {OWN}"
-
-
-@dataclass(frozen=True)
-class CustomJob:
-    """A workload described by the user's measured numbers."""
-
-    accelerator_memory_bytes: float
-    accelerators: int
-    duration_s: float | None
-    precision: str = "bf16"
 
 
 Job = TrainingJob | ServingJob | CustomJob
@@ -55,11 +49,10 @@ class WorkloadInputs:
         return isinstance(self.job, ServingJob) and not self.job.ends
 
 
-def workload_inputs(workload: Workload, a: Assumptions) -> WorkloadInputs:
-    """Raises UserError when the model is not in the catalog or its description is wrong."""
+def workload_inputs(workload: Workload, a: Assumptions, catalog: Catalog) -> WorkloadInputs:
+    """Raises UserError when a model or an accelerator is not in the catalog, or the description of the model is wrong."""
     if isinstance(workload, Custom):
-        facts = WorkloadFacts(workload.name, workload.kind, workload.model.base or "custom", 0.0, 0.0)
-        return WorkloadInputs(CustomJob(workload.accelerator_memory, workload.accelerators, workload.duration), facts)
+        return _custom(workload, catalog)
     architecture, name = architecture_of(workload.model)
     if isinstance(workload, (Serve, Batch)):
         return _inference(workload, architecture, name, a)
@@ -82,6 +75,29 @@ def architecture_of(model: Model) -> tuple[Architecture, str]:
         return from_fields(model.architecture or {}), "custom architecture"
     except ConfigError as fault:
         raise UserError([Problem("S-model", str(fault), at / "architecture")]) from None
+
+
+def _custom(w: Custom, catalog: Catalog) -> WorkloadInputs:
+    facts = WorkloadFacts(w.name, w.kind, w.model.base or "", 0.0, 0.0)
+    runs = tuple(_measured_run(run, At() / "workloads" / 0 / "measured" / i, w.precision, catalog) for i, run in enumerate(w.measured))
+    return WorkloadInputs(CustomJob(runs, w.samples or 0.0, w.precision), facts)
+
+
+def _measured_run(run: MeasuredRun, at: At, precision: str, catalog: Catalog) -> CustomRun:
+    try:
+        rates = accelerators.find(run.accelerator, catalog)
+    except accelerators.UnknownAccelerator as unknown:
+        raise UserError([Problem("S-139", str(unknown), at / "accelerator")]) from None
+    row = query.accelerator(catalog, rates.name)
+    peak = rates.peak("bf16" if precision == "auto" else precision) or rates.base_peak
+    return CustomRun(
+        vendor=row.vendor if row else "",
+        accelerators=run.accelerators,
+        flops=peak * rates.sustained_share,
+        bandwidth_bytes_per_s=rates.bandwidth_bytes_per_s,
+        memory_bytes=run.memory,
+        samples_per_s=run.samples_per_second,
+    )
 
 
 def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: Assumptions) -> WorkloadInputs:

@@ -7,7 +7,7 @@ from rackwright.catalog.models.architecture import Architecture, from_fields
 from rackwright.catalog.models.hf_config import read_hf_config
 from rackwright.catalog.models.library import find
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import Model
+from rackwright.spec.workload_parts import Model
 
 
 def architecture_of(model: Model, folder: Path = Path()) -> Architecture | None:

@@ -2,127 +2,26 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field
 
-from rackwright.spec.base import PLAIN, Flag, Id, Name, Part, PositiveInt, Text, Uri, Variable
+from rackwright.spec.base import Flag, Name, Part, PositiveInt
 from rackwright.spec.media import Audio, BatchData, BatchProgress, Image
-from rackwright.spec.quantity import Count, Duration, Money, Percent, RequestPrice, Size, TokenLength, TokenPrice
-
-auto_or_quantity = Discriminator(lambda value: "<auto>" if value == "auto" else PLAIN)
-Dtype = Literal["auto", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "nf4"]
-
-
-class Weights(Part):
-    """Location of the model weights."""
-
-    uri: Uri
-    """URI of a bucket, a model hub or a file."""
-    size: Size | None = None
-    """Size of the weights; default: parameters times bytes per parameter."""
-
-
-class Model(Part):
-    """Model, given by exactly one of `base`, `config` and `architecture`."""
-
-    base: Text | None = None
-    """Name in the model catalog (`rackwright catalog models`)."""
-    config: Text | None = None
-    """Path of a Hugging Face config.json, relative to the spec."""
-    architecture: dict[str, Any] | None = None
-    """Layers, widths and heads; docs/spec.md lists the fields."""
-    weights: Weights | None = None
-    """Initial weights."""
-
-
-class Adapter(Part):
-    """Fine-tuning method: all weights (`none`), or an adapter on frozen weights."""
-
-    type: Literal["none", "lora", "qlora", "p-tuning"] = "none"
-    """Adapter method; `none` trains all weights."""
-    rank: PositiveInt = 16
-    """Rank of the adapter matrices (lora, qlora)."""
-    targets: Literal["all-linear", "attention", "qv"] = "all-linear"
-    """Layers that receive an adapter (lora, qlora)."""
-    virtual_tokens: PositiveInt = 20
-    """Length of the trained prompt, tokens (p-tuning)."""
-
-
-class Data(Part):
-    """Training data, given by `tokens`, by `samples` and `tokens_per_sample`, or by `samples` alone for images."""
-
-    samples: Count | None = None
-    """Number of samples in the data set."""
-    tokens_per_sample: Count | None = None
-    """Mean tokens per sample."""
-    tokens: Count | None = None
-    """Number of tokens in the data set."""
-    epochs: Count = 1.0
-    """Passes over the data set."""
-    packed: Flag = True
-    """Pack several short samples into one sequence; `false` pads each sample."""
-    size: Size | None = None
-    """Size on disk."""
-    uri: Uri | None = None
-    """Location of the data set."""
-
-
-class Checkpoint(Part):
-    """Checkpoints of a training run."""
-
-    uri: Uri | None = None
-    """Destination; default: a bucket of the stack."""
-    interval: Annotated[Annotated[Literal["auto"], Tag("<auto>")] | Annotated[Duration, Tag(PLAIN)], auto_or_quantity] = "auto"
-    """Time between checkpoints; `auto` balances the pause against the work lost at a failure."""
-    keep: PositiveInt = 3
-    """Number of checkpoints to keep."""
-
-
-class SecretRef(Part):
-    """Reference to an entry of the spec's `secrets`."""
-
-    secret: Text
-    """Key in the spec's `secrets`."""
-
-
-API_KEY_VARIABLE = "VLLM_API_KEY"
-"""Variable from which vLLM reads the API key of its clients (https://docs.vllm.ai/en/v0.27.0/usage/security/)."""
-API_PATH = "/v1"
-"""Requests below it need the API key. vLLM answers others, such as /invocations and /tokenize, without one
-(https://docs.vllm.ai/en/v0.27.0/usage/security/)."""
-
-
-class Run(Part):
-    """Container that runs the workload."""
-
-    image: Id | None = None
-    """Container image with digest."""
-    command: tuple[str, ...] = ()
-    """Entry point of the container."""
-    args: tuple[str, ...] = ()
-    """Arguments of the entry point."""
-    env: dict[Variable, str] = {}
-    """Environment variables with plain values; never secrets."""
-    secrets: dict[Variable, SecretRef] = {}
-    """Environment variables set from secrets."""
-
-
-class Parallelism(Part):
-    """Fixed parallelism; sizing searches the values that are left out."""
-
-    tensor: PositiveInt | None = None
-    """Tensor parallelism: accelerators per layer."""
-    pipeline: PositiveInt | None = None
-    """Pipeline parallelism: number of stages."""
-    context: PositiveInt | None = None
-    """Context parallelism: accelerators per sequence."""
-    expert: PositiveInt | None = None
-    """Expert parallelism: accelerators per set of experts."""
-    zero: Literal[0, 1, 2, 3] | None = None
-    """ZeRO stage; 3 is FSDP."""
-    micro_batch: PositiveInt | None = None
-    """Sequences per accelerator and micro-batch."""
-    recompute: Literal["none", "selective", "full"] | None = None
-    """Activation recomputation in the backward pass."""
+from rackwright.spec.quantity import Count, Money, Percent, RequestPrice, TokenPrice
+from rackwright.spec.workload_parts import (
+    API_KEY_VARIABLE,
+    Adapter,
+    Checkpoint,
+    Data,
+    Dtype,
+    LatencyGoal,
+    Loras,
+    MeasuredRun,
+    Model,
+    Parallelism,
+    Run,
+    SecretRef,
+    Tokens,
+)  # fmt: skip
 
 
 class _Workload(Part):
@@ -138,8 +37,6 @@ class _Workload(Part):
     """Container that runs the workload."""
     team: Name = "default"
     """Team whose queue quota the workload uses."""
-    measured: dict[str, Any] | None = None
-    """Your measured run of this workload, in place of the estimate; not supported in this release (N-12)."""
 
     @property
     def secret_variables(self) -> dict[str, SecretRef]:
@@ -160,6 +57,8 @@ class _Training(_Workload):
     """Optimizer; determines the bytes of state per parameter."""
     checkpoint: Checkpoint = Checkpoint()
     """Checkpoints of the run."""
+    measured: dict[str, Any] | None = None
+    """Your measured run of this workload, in place of the estimate; not supported in this release (N-12)."""
 
 
 class Pretrain(_Training):
@@ -177,24 +76,6 @@ class Finetune(_Training):
     reinforcement learning (grpo): N-02."""
     adapter: Adapter = Adapter()
     """Adapter method."""
-
-
-class Tokens(Part):
-    """Length distribution of prompts or answers, tokens."""
-
-    mean: TokenLength
-    """Mean over all requests."""
-    p95: TokenLength | None = None
-    """95th percentile over all requests."""
-
-
-class LatencyGoal(Part):
-    """Maximum latency at a percentile of requests."""
-
-    target: Duration
-    """Maximum latency."""
-    percentile: Literal[50, 90, 95, 99] = 95
-    """Percentage of requests that must meet `target`."""
 
 
 class _Inference(_Workload):
@@ -220,15 +101,8 @@ class _Inference(_Workload):
     """Maximum tokens of input and output together; default: twice the 95th percentiles, at most the model's maximum context."""
     prefix_cache_hit_rate: Percent = 0.0
     """Share of input tokens found in the prefix cache; default: `0 %`."""
-
-
-class Loras(Part):
-    """LoRA adapters served together with the base model, not merged into it."""
-
-    count: PositiveInt = 1
-    """Number of adapters loaded at the same time."""
-    rank: PositiveInt = 16
-    """Rank of the adapter matrices."""
+    measured: dict[str, Any] | None = None
+    """Your measured run of this workload, in place of the estimate; not supported in this release (N-12)."""
 
 
 class Serve(_Inference):
@@ -289,19 +163,15 @@ class Batch(_Inference):
 
 
 class Custom(_Workload):
-    """Any other workload, described by measured memory and duration; not supported in this release (N-01)."""
+    """Any other workload, described by your measured runs, which are scaled to other accelerators by FLOP/s and memory bandwidth."""
 
     kind: Literal["custom"]
     model: Model = Model()
     """Model, where it is known."""
-    accelerator_memory: Size
-    """Memory required per accelerator."""
-    accelerators: PositiveInt = 1
-    """Number of accelerators used at the same time."""
-    duration: Duration | None = None
-    """Duration of the run."""
-    budget: Money | None = None
-    """Maximum cost."""
+    samples: Count | None = None
+    """Samples of the whole run."""
+    measured: tuple[MeasuredRun, ...] = ()
+    """Your measured runs. Each further accelerator and count makes the estimate narrower."""
 
 
 Workload = Annotated[Pretrain | Finetune | Serve | Batch | Custom, Field(discriminator="kind")]

@@ -4,7 +4,7 @@ import re
 
 from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
-from rackwright.spec.workload import API_KEY_VARIABLE, API_PATH
+from rackwright.spec.workload_parts import API_KEY_VARIABLE, API_PATH
 
 HTTP_PORT, HTTPS_PORT = 80, 443
 

@@ -116,7 +116,7 @@ def facts(plan: SizingPlan) -> str:
     if it.unit not in ("token", "request"):
         tokens = f", {amount_text(it)}"
     size = f", {count(it.parameters)} parameters{active}" if it.parameters else ""
-    return f"{it.kind} of {it.model}{size}{trained}{tokens}"
+    return f"{it.kind} of {it.model}{size}{trained}{tokens}" if it.model else f"{it.kind} workload"
 
 
 def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, top: int | None, full: bool) -> None:

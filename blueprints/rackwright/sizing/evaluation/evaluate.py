@@ -46,7 +46,7 @@ class GoalLimits:
         interval_s = getattr(getattr(w, "checkpoint", None), "interval", None)
         return GoalLimits(
             max_duration_s=spec.goals.max_duration,
-            max_cost_usd=spec.goals.max_cost or getattr(w, "budget", None),
+            max_cost_usd=spec.goals.max_cost,
             max_accelerators=spec.limits.accelerators,
             month_h=a.month_h if w.kind == "serve" else None,
             checkpoint_interval_s=interval_s if isinstance(interval_s, float) else None,

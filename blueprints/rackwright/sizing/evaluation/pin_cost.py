@@ -13,7 +13,7 @@ from rackwright.sizing.search.target import TargetArrays
 from rackwright.sizing.selection.ranking import identity
 from rackwright.sizing.workload_inputs import workload_inputs
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import Parallelism
+from rackwright.spec.workload_parts import Parallelism
 
 
 def without_pinned_parallelism(spec: Spec, fit: Fit, catalog: Catalog, a: Assumptions, today: date) -> Fit | None:
@@ -26,7 +26,7 @@ def without_pinned_parallelism(spec: Spec, fit: Fit, catalog: Catalog, a: Assump
     chosen = fit.candidate
     workload = spec.workload.model_copy(update={"parallelism": Parallelism()})
     freed = spec.model_copy(update={"workloads": (workload, *spec.workloads[1:])})
-    inputs = workload_inputs(freed.workload, a)
+    inputs = workload_inputs(freed.workload, a, catalog)
     fleet, goals = searchable_fleet(freed, catalog, a, today), GoalLimits.of(freed, a)
     for entry in fleet.entries:
         for nodes, target in entry.counts:

@@ -4,22 +4,17 @@ from dataclasses import replace
 
 from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.job import ServingJob, TrainingJob
-from rackwright.sizing.metrics import Memory
+from rackwright.sizing.job import CustomJob, ServingJob, TrainingJob
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
-from rackwright.sizing.search.outcome import Outcome, Spread
+from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.target import Target, TargetArrays
-from rackwright.sizing.workload_inputs import CustomJob, Job
-from rackwright.units import GIB
-
-CUSTOM_SPREAD = 1.2
-"""p90 over median of the user's own numbers; rackwright's choice 2026-11."""
+from rackwright.sizing.workload_inputs import Job
 
 
 def search(job: Job, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
     """One outcome per target, in order."""
     if isinstance(job, CustomJob):
-        return [_custom(job, t, a) for t in machines.targets]
+        return _custom(job, machines, a)
     if isinstance(job, ServingJob):
         return _serve(job, machines, a, c)
     return _train(job, machines, a, c)
@@ -76,12 +71,24 @@ def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibrati
     return _with_rejections(found, machines, rejections)
 
 
+def _custom(job: CustomJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
+    from rackwright.sizing.search.measured_runs import measured_outcome
+
+    formats = [_sixteen_bits(t) if job.precision == "auto" else job.precision for t in machines.targets]
+    found = [measured_outcome(job, t, numbers, a) for t, numbers in zip(machines.targets, formats, strict=True)]
+    rejections = {t.accelerator: _precision(numbers, t) for t, numbers in zip(machines.targets, formats, strict=True)}
+    return _with_rejections(found, machines, rejections)
+
+
+def _sixteen_bits(target: Target) -> str:
+    return "bf16" if "bf16" in dict(target.flops) else "fp16"
+
+
 def _format(job: ServingJob, target: Target) -> str:
     """Weight format: the requested one, else the published one where the accelerator supports it, else 16 bit."""
     if job.precision != "auto":
         return job.precision
-    sixteen = "bf16" if "bf16" in dict(target.flops) else "fp16"
-    return sixteen if job.native == "bf16" or _precision(job.native, target, weights=True) else job.native
+    return _sixteen_bits(target) if job.native == "bf16" or _precision(job.native, target, weights=True) else job.native
 
 
 def _with_rejections(found: list[Outcome], machines: TargetArrays, rejections: dict[str, tuple[Rejection, ...]]) -> list[Outcome]:
@@ -104,20 +111,3 @@ def _precision(precision: str, target: Target, weights: bool = False) -> tuple[R
         return ()
     remedies = ("precision: fp16",) if precision == "bf16" else ("precision: bf16", Remedy.NEWER_ACCELERATOR)
     return (Rejection(Limit.PRECISION, reason=Reason.FORMAT, subject=target.accelerator, detail=precision, remedies=remedies),)
-
-
-def _custom(job: CustomJob, target: Target, a: Assumptions) -> Outcome:
-    """Outcome of the user's own numbers: memory per accelerator, accelerators, duration."""
-    have = target.chip.memory_bytes
-    memory = Memory(have, a.max_fill, weights_bytes=job.accelerator_memory_bytes)
-    rejections = []
-    if memory.fill > a.max_fill:
-        need = job.accelerator_memory_bytes / GIB
-        rejections.append(Rejection(Limit.DEVICE_MEMORY, need, have * a.max_fill / GIB, "GiB per accelerator"))
-    if target.accelerators < job.accelerators:
-        more = (Remedy.MORE_MACHINES,)
-        rejections.append(Rejection(Limit.THROUGHPUT, job.accelerators, target.accelerators, "accelerators", remedies=more))
-    own = Spread(1 / CUSTOM_SPREAD, CUSTOM_SPREAD)
-    return Outcome(
-        memory=memory, work_s=job.duration_s, band=own, evidence="your own numbers", nodes=target.nodes, rejections=tuple(rejections)
-    )

@@ -13,7 +13,7 @@ from rackwright.spec.base import quote
 from rackwright.spec.blueprint import PrivateAccess
 from rackwright.spec.infra import ExistingSubnet
 from rackwright.spec.reading.model_fields import did_you_mean
-from rackwright.spec.workload import API_KEY_VARIABLE
+from rackwright.spec.workload_parts import API_KEY_VARIABLE
 from rackwright.validation.spec.registry import RULES, SpecContext, rule
 
 MAX_ADDRESS_SHARE = 0.5

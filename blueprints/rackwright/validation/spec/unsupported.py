@@ -72,7 +72,6 @@ def _ssh(context: SpecContext) -> list[At]:
 
 
 TABLE = (
-    NotYet("N-01", "Kind custom", _set((Custom,), "kind", "custom"), "describe it as finetune or serve, or pin its machines"),
     NotYet("N-02", "Objective dpo or grpo", _set((Finetune,), "objective", "dpo", "grpo"), "use sft"),
     NotYet("N-03", "More than one serving workload", lambda c: [at / "kind" for at, _ in [*c.each(Serve)][1:]], "use a stack for each"),
     NotYet("N-04", "capacity.fallback outside AWS", _places("capacity.fallback"), "use `ordered`"),
@@ -86,8 +85,8 @@ TABLE = (
     NotYet(
         "N-12",
         "Sizing from a measured run",
-        lambda c: [at / "measured" for at, w in c.workloads if w.measured is not None],
-        "leave it out: published runs are used",
+        lambda c: [at / "measured" for at, w in c.workloads if w.measured is not None and not isinstance(w, Custom)],
+        "use `rackwright calibrate`, or kind custom",
     ),
     NotYet("N-13", "A price file", _pricing("file"), "write your discount in pricing.discounts"),
     NotYet("N-14", "blueprint.nodes outside AWS", _blueprint("nodes", Nodes()), "leave it out"),

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
-from rackwright.spec.workload import API_KEY_VARIABLE, API_PATH, Serve
+from rackwright.spec.workload import Serve
+from rackwright.spec.workload_parts import API_KEY_VARIABLE, API_PATH
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.registry import StackContext, context_rule, manifests, pod_templates
 

@@ -1,0 +1,164 @@
+"""Parts of the `workloads` section that several kinds of work share."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Tag
+
+from rackwright.spec.base import PLAIN, Flag, Id, Part, PositiveInt, Text, Uri, Variable
+from rackwright.spec.quantity import Count, Duration, Size, TokenLength
+
+auto_or_quantity = Discriminator(lambda value: "<auto>" if value == "auto" else PLAIN)
+Dtype = Literal["auto", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "nf4"]
+
+
+class Weights(Part):
+    """Location of the model weights."""
+
+    uri: Uri
+    """URI of a bucket, a model hub or a file."""
+    size: Size | None = None
+    """Size of the weights; default: parameters times bytes per parameter."""
+
+
+class Model(Part):
+    """Model, given by exactly one of `base`, `config` and `architecture`."""
+
+    base: Text | None = None
+    """Name in the model catalog (`rackwright catalog models`)."""
+    config: Text | None = None
+    """Path of a Hugging Face config.json, relative to the spec."""
+    architecture: dict[str, Any] | None = None
+    """Layers, widths and heads; docs/spec.md lists the fields."""
+    weights: Weights | None = None
+    """Initial weights."""
+
+
+class Adapter(Part):
+    """Fine-tuning method: all weights (`none`), or an adapter on frozen weights."""
+
+    type: Literal["none", "lora", "qlora", "p-tuning"] = "none"
+    """Adapter method; `none` trains all weights."""
+    rank: PositiveInt = 16
+    """Rank of the adapter matrices (lora, qlora)."""
+    targets: Literal["all-linear", "attention", "qv"] = "all-linear"
+    """Layers that receive an adapter (lora, qlora)."""
+    virtual_tokens: PositiveInt = 20
+    """Length of the trained prompt, tokens (p-tuning)."""
+
+
+class Data(Part):
+    """Training data, given by `tokens`, by `samples` and `tokens_per_sample`, or by `samples` alone for images."""
+
+    samples: Count | None = None
+    """Number of samples in the data set."""
+    tokens_per_sample: Count | None = None
+    """Mean tokens per sample."""
+    tokens: Count | None = None
+    """Number of tokens in the data set."""
+    epochs: Count = 1.0
+    """Passes over the data set."""
+    packed: Flag = True
+    """Pack several short samples into one sequence; `false` pads each sample."""
+    size: Size | None = None
+    """Size on disk."""
+    uri: Uri | None = None
+    """Location of the data set."""
+
+
+class Checkpoint(Part):
+    """Checkpoints of a training run."""
+
+    uri: Uri | None = None
+    """Destination; default: a bucket of the stack."""
+    interval: Annotated[Annotated[Literal["auto"], Tag("<auto>")] | Annotated[Duration, Tag(PLAIN)], auto_or_quantity] = "auto"
+    """Time between checkpoints; `auto` balances the pause against the work lost at a failure."""
+    keep: PositiveInt = 3
+    """Number of checkpoints to keep."""
+
+
+class SecretRef(Part):
+    """Reference to an entry of the spec's `secrets`."""
+
+    secret: Text
+    """Key in the spec's `secrets`."""
+
+
+API_KEY_VARIABLE = "VLLM_API_KEY"
+"""Variable from which vLLM reads the API key of its clients (https://docs.vllm.ai/en/v0.27.0/usage/security/)."""
+API_PATH = "/v1"
+"""Requests below it need the API key. vLLM answers others, such as /invocations and /tokenize, without one
+(https://docs.vllm.ai/en/v0.27.0/usage/security/)."""
+
+
+class Run(Part):
+    """Container that runs the workload."""
+
+    image: Id | None = None
+    """Container image with digest."""
+    command: tuple[str, ...] = ()
+    """Entry point of the container."""
+    args: tuple[str, ...] = ()
+    """Arguments of the entry point."""
+    env: dict[Variable, str] = {}
+    """Environment variables with plain values; never secrets."""
+    secrets: dict[Variable, SecretRef] = {}
+    """Environment variables set from secrets."""
+
+
+class Parallelism(Part):
+    """Fixed parallelism; sizing searches the values that are left out."""
+
+    tensor: PositiveInt | None = None
+    """Tensor parallelism: accelerators per layer."""
+    pipeline: PositiveInt | None = None
+    """Pipeline parallelism: number of stages."""
+    context: PositiveInt | None = None
+    """Context parallelism: accelerators per sequence."""
+    expert: PositiveInt | None = None
+    """Expert parallelism: accelerators per set of experts."""
+    zero: Literal[0, 1, 2, 3] | None = None
+    """ZeRO stage; 3 is FSDP."""
+    micro_batch: PositiveInt | None = None
+    """Sequences per accelerator and micro-batch."""
+    recompute: Literal["none", "selective", "full"] | None = None
+    """Activation recomputation in the backward pass."""
+
+
+class Tokens(Part):
+    """Length distribution of prompts or answers, tokens."""
+
+    mean: TokenLength
+    """Mean over all requests."""
+    p95: TokenLength | None = None
+    """95th percentile over all requests."""
+
+
+class LatencyGoal(Part):
+    """Maximum latency at a percentile of requests."""
+
+    target: Duration
+    """Maximum latency."""
+    percentile: Literal[50, 90, 95, 99] = 95
+    """Percentage of requests that must meet `target`."""
+
+
+class Loras(Part):
+    """LoRA adapters served together with the base model, not merged into it."""
+
+    count: PositiveInt = 1
+    """Number of adapters loaded at the same time."""
+    rank: PositiveInt = 16
+    """Rank of the adapter matrices."""
+
+
+class MeasuredRun(Part):
+    """One of your own runs of a custom workload."""
+
+    accelerator: Text
+    """Name of the accelerator (`rackwright catalog accelerators`)."""
+    accelerators: PositiveInt = 1
+    """Number of accelerators used at the same time."""
+    memory: Size
+    """Peak memory of one accelerator."""
+    samples_per_second: Count
+    """Samples per second of all accelerators together, whatever a sample is to you."""
