@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
+from rackwright.spec.media import Image
 from rackwright.spec.workload import TRAINING, Batch, Serve, Workload
 from rackwright.validation.spec.model_shape import known
 from rackwright.validation.spec.registry import SpecContext, rule
 
 TOKENS = ("input_tokens", "output_tokens")
+EXAMPLES = {"input_tokens": "input_tokens: {mean: 800}", "output_tokens": "output_tokens: {mean: 200}"}
 SAMPLE_KEYS = {"image": ("diffusion", "vision"), "audio": ("speech",), "sequence_length": ("encoder", "llm")}
 """Keys that describe one sample -> kinds of model that have it."""
 INSTEAD = {
@@ -40,13 +42,16 @@ def steps_need_a_size(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-121")
 def text_has_lengths(context: SpecContext) -> Iterator[Violation]:
-    """A language model requires input_tokens and output_tokens, or sequence_length for embeddings."""
-    for at, workload, architecture in inference(context):
+    """A language model requires input_tokens and output_tokens, or sequence_length for embeddings; an encoder requires sequence_length."""
+    architectures = {at: architecture for at, _, architecture in inference(context)}
+    for at, workload in context.each(Serve, Batch):
+        kind = architectures[at].kind if at in architectures else ""
         missing = [key for key in TOKENS if getattr(workload, key) is None]
-        if architecture.kind == "llm" and missing and workload.sequence_length is None:
-            example = {"input_tokens": "input_tokens: {mean: 800}", "output_tokens": "output_tokens: {mean: 200}"}[missing[0]]
-            yield Violation(at, f"{example}; for embeddings sequence_length: 256", f"`{missing[0]}` is missing", about_key=True)
-        elif architecture.kind == "encoder" and workload.sequence_length is None and workload.input_tokens is None:
+        is_text = kind == "llm" or (not kind and len(missing) == 1)
+        if is_text and missing and workload.sequence_length is None:
+            embeddings = "; for embeddings sequence_length: 256" if kind else ""
+            yield Violation(at, EXAMPLES[missing[0]] + embeddings, f"`{missing[0]}` is missing", about_key=True)
+        elif kind == "encoder" and workload.sequence_length is None and workload.input_tokens is None:
             yield Violation(at, INSTEAD["encoder"], "`sequence_length` is missing", about_key=True)
 
 
@@ -70,10 +75,12 @@ def keys_suit_the_model(context: SpecContext) -> Iterator[Violation]:
 
 def _denoising_keys(at: At, workload: Workload, kind: str) -> Iterator[Violation]:
     """`steps` and `guidance` outside the inference of diffusion models."""
-    image, trains = getattr(workload, "image", None), isinstance(workload, TRAINING)
+    image: Image | None = getattr(workload, "image", None)
+    trains = isinstance(workload, TRAINING)
     why = "training has one pass per image" if trains else "a vision model has one pass per image"
-    for key in ("steps", "guidance") if image and (trains or kind == "vision") else ():
-        if key in image.model_fields_set:
+    given = image.model_fields_set if image and (trains or kind == "vision") else set()
+    for key in ("steps", "guidance"):
+        if key in given:
             yield Violation(at / "image" / key, "leave it out", f"`{key}` has no effect: {why}", about_key=True)
 
 
