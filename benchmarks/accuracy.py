@@ -41,8 +41,8 @@ from tables import HEAD, LEGEND, out_of_memory, report, residuals, table
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "accuracy.md"
 HEADER = ("csv", "row_id", "metric", "unit", "measured", "predicted", "p10", "p90", "status", "reason")
-PREDICTED_AS = {"accel_hours": "time_to_train_min"}
-"""Accelerator-hours are the time to train over the accelerators."""
+PREDICTED_AS = {"accel_hours": "time_to_train_min", "latency_s": "samples_per_s_per_accel"}
+"""Accelerator-hours are the time to train over the accelerators; a latency at batch 1 is the inverse of the rate."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,16 @@ def _predictions(found: Sequence[RowReading], known: Calibration) -> dict[tuple[
         for i, case, value in zip(places, cases, _values(model, cases, known), strict=True):
             if np.isfinite(value) and value > 0:
                 b = known.residual(name, model.classes(case), _kin(metric, case)).interval(float(value))
-                made[i, metric] = b.scaled(case.step.accelerators / 60) if metric == "accel_hours" else b
+                made[i, metric] = _converted(b, metric, case)
     _online(found, made)
     return made
+
+
+def _converted(b: PredictionInterval, metric: str, case: Any) -> PredictionInterval:
+    """Of a metric that another model predicts, see PREDICTED_AS."""
+    if metric == "accel_hours":
+        return b.scaled(case.step.accelerators / 60)
+    return b.inverse(1.0) if metric == "latency_s" else b
 
 
 def _online(found: Sequence[RowReading], made: dict[tuple[int, str], PredictionInterval]) -> None:
