@@ -32,6 +32,12 @@ class NoteKind(StrEnum):
     QUEUE_ASSUMED = "queue-assumed"
     UNPRICED = "unpriced"
     UNPRICED_WITH_BUDGET = "unpriced-with-budget"
+    # a sample of the workload
+    SAMPLE_AUDIO = "sample-audio"
+    SAMPLE_DENOISED_IMAGE = "sample-denoised-image"
+    SAMPLE_DOCUMENT = "sample-document"
+    SAMPLE_GUIDED_IMAGE = "sample-guided-image"
+    SAMPLE_IMAGE = "sample-image"
     # the tightest constraint of a fit
     BUDGET_USED = "budget-used"
     DEADLINE_USED = "deadline-used"
@@ -62,6 +68,7 @@ class NoteKind(StrEnum):
     NETWORK_BASELINE = "network-baseline"
     NETWORK_BASELINE_UNKNOWN = "network-baseline-unknown"
     PROCESSES = "processes"
+    SAMPLES_READ = "samples-read"
     SHARED_FILE_SYSTEM = "shared-file-system"
     STAGES_NOT_INCLUDED = "stages-not-included"
     TOKEN_READING = "token-reading"

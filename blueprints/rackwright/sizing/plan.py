@@ -128,7 +128,7 @@ class WorkloadFacts:
     """Facts of the workload, shown in reports and used for storage and bill.
 
     unit: what is counted (`sizing.unit.UNITS`). units: of the whole run, 0 for a service. units_per_request: such as seconds of audio.
-    sample: description of one sample, such as `image of 1024x1024, 30 steps`.
+    sample: one image, audio or document.
     """
 
     name: str
@@ -147,7 +147,7 @@ class WorkloadFacts:
     unit: str = "token"
     units: float = 0.0
     units_per_request: float = 1.0
-    sample: str = ""
+    sample: Note | None = None
 
 
 @dataclass(frozen=True)

@@ -1,34 +1,33 @@
-"""One sample of a workload that generates no text: image, audio, document; the network scaled to it, and its passes."""
+"""One sample of a workload on whole samples: image, audio, document; the network scaled to it, and its passes."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.sample_shape import with_document_length, with_image_size
+from rackwright.estimator.model.from_architecture import count_parameters
+from rackwright.estimator.model.sample_shape import with_document_length, with_image_size, with_transcript
+from rackwright.estimator.serving.transcript import TOKENS_PER_SECOND
 from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.job import NO_SAMPLE, Sample
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption
 from rackwright.spec.media import Image
 from rackwright.spec.workload import Batch, Finetune, Pretrain, Serve
 
-DEFAULT = "default; set {}"
+WINDOW_S = 30.0
+"""Seconds of audio per pass of Whisper (arXiv 2212.04356, section 2.2), where the catalog states no other."""
 
 
 @dataclass(frozen=True)
-class Sample:
-    """unit: key of `sizing.unit.UNITS`. units: of one sample, such as seconds of audio. network: FLOPs of one pass over one sample.
+class ScaledNetwork:
+    """A network with the FLOPs of one pass over one sample. described: the sample; assumed: what the spec does not set."""
 
-    passes: of the network per sample. operation: dominant one, as in `SampleCase`. words: `image of 1024x1024, 30 steps`.
-    """
-
-    unit: str
     network: ModelDimensions
-    units: float = 1.0
-    passes: float = 1.0
-    operation: str = "transformer"
-    words: str = ""
-    assumed: tuple[Assumption, ...] = field(default=())
+    sample: Sample = NO_SAMPLE
+    described: Note | None = None
+    assumed: tuple[Assumption, ...] = ()
 
 
 def generates_text(w: Serve | Batch, architecture: Architecture) -> bool:
@@ -36,31 +35,28 @@ def generates_text(w: Serve | Batch, architecture: Architecture) -> bool:
     return architecture.kind == "llm" and architecture.layers > 0 and w.sequence_length is None
 
 
-def request_sample(w: Serve | Batch, architecture: Architecture, n: ModelDimensions, a: Assumptions) -> Sample:
-    """The sample of one request to a model that generates no text."""
+def request_sample(w: Serve | Batch, architecture: Architecture, n: ModelDimensions, a: Assumptions) -> ScaledNetwork:
+    """The network for one request; a request to a model that generates text is no sample."""
+    if generates_text(w, architecture):
+        return ScaledNetwork(n, Sample("token" if isinstance(w, Serve) else "request"))
     if architecture.kind in ("diffusion", "vision"):
-        return _image(w.image or Image(), architecture, n, a)
+        return _image(w, w.image or Image(), architecture, n, a)
     if architecture.kind == "speech":
-        seconds, window = w.audio.seconds if w.audio else None, float(architecture.sample_seconds or 30)
-        assumed = () if seconds else (Assumption("audio.seconds", f"{window:g}", "s per request", DEFAULT.format("audio: {seconds: ...}")),)
-        seconds = seconds or window
-        passes = float(math.ceil(seconds / window))
-        words = f"{seconds:g} s of audio" + (f", {passes:g} windows of {window:g} s" if passes > 1 else "")
-        return Sample("audio-second", n, seconds, passes, words=words, assumed=assumed)
+        return _audio(w.audio.seconds if w.audio else None, architecture, n)
     tokens = float(w.sequence_length or (w.input_tokens.mean if w.input_tokens else 0.0))
     if not tokens:
-        return Sample("request", n)
-    return Sample("document", with_document_length(n, tokens, architecture.kind == "encoder"), words=f"document of {tokens:g} tokens")
+        return ScaledNetwork(n, Sample("request"))
+    scaled = with_document_length(n, tokens, architecture.kind == "encoder")
+    return ScaledNetwork(scaled, Sample("document"), Note(NoteKind.SAMPLE_DOCUMENT, {"tokens": tokens}))
 
 
-def training_sample(w: Pretrain | Finetune, architecture: Architecture, n: ModelDimensions, a: Assumptions) -> Sample:
-    """The sample of a network that is trained on whole images or audio: one pass per step."""
+def training_sample(w: Pretrain | Finetune, architecture: Architecture, n: ModelDimensions, a: Assumptions) -> ScaledNetwork:
+    """The network for one sample of training: whole images and windows of audio in one pass, text in tokens."""
     if architecture.kind in ("diffusion", "vision"):
-        found = _image(w.image or Image(), architecture, n, a)
-        return replace(found, passes=1.0, words=found.words.split(",")[0])
+        return _image(w, w.image or Image(), architecture, n, a)
     if architecture.kind == "speech":
-        return Sample("audio-second", n, float(architecture.sample_seconds or 30), words=architecture.sample or "")
-    return Sample("request", n, operation=operation(architecture))
+        return replace(_audio(None, architecture, n), assumed=())
+    return ScaledNetwork(n, Sample("request", operation=operation(architecture)) if architecture.kind == "other" else NO_SAMPLE)
 
 
 def image_bytes(w: Pretrain | Finetune | Serve | Batch, architecture: Architecture) -> float:
@@ -77,25 +73,39 @@ def image_bytes(w: Pretrain | Finetune | Serve | Batch, architecture: Architectu
 def operation(architecture: Architecture) -> str:
     """Dominant operation: networks without positions are convolutional, a U-Net where they denoise."""
     if architecture.sample_tokens or architecture.layers:
-        return "transformer"
+        return "dit" if architecture.kind == "diffusion" else "transformer"
     return "unet" if architecture.kind == "diffusion" else "convolution"
 
 
-def _image(image: Image, architecture: Architecture, n: ModelDimensions, a: Assumptions) -> Sample:
+def _image(
+    w: Pretrain | Finetune | Serve | Batch, image: Image, architecture: Architecture, n: ModelDimensions, a: Assumptions
+) -> ScaledNetwork:
     """A published size that is unknown cannot be scaled: the FLOPs of the published sample apply."""
-    assumed: list[Assumption] = []
     published = architecture.sample_size
     size = image.size or ((published, published) if published else None)
+    assumed = () if image.size or not size else (Assumption("image.size", f"{size[0]}x{size[1]}", "pixels", "published model"),)
     if published and size:
         n = with_image_size(n, size, published, architecture.patch_size or 0, architecture.attention_flops_per_sample or 0.0)
-    if size and not image.size:
-        assumed.append(Assumption("image.size", f"{size[0]}x{size[1]}", "pixels", "size of the published model; set image.size"))
-    if image.size and not published:
-        why = "published for a size that is not stated"
-        assumed.append(Assumption("flops_per_sample", f"{n.flops_per_sample:.3g}", "FLOPs per pass", why))
-    words = f"image of {size[0]}x{size[1]}" if size else "image"
-    if architecture.kind == "vision":
-        return Sample("image", n, operation=operation(architecture), words=words, assumed=tuple(assumed))
-    steps = image.steps or a.denoising_passes
-    words += f", {steps:g} steps" + (" with guidance" if image.guidance else "")
-    return Sample("image", n, 1.0, steps * (2.0 if image.guidance else 1.0), operation(architecture), words, tuple(assumed))
+    sample = Sample("image", operation=operation(architecture), image_bytes=image_bytes(w, architecture))
+    values: dict[str, int | float | str] = {"size": f"{size[0]}x{size[1]}" if size else "published size"}
+    if architecture.kind == "vision" or not isinstance(w, (Serve, Batch)):
+        return ScaledNetwork(n, sample, Note(NoteKind.SAMPLE_IMAGE, values), assumed)
+    steps, kind = image.steps or a.denoising_passes, NoteKind.SAMPLE_GUIDED_IMAGE if image.guidance else NoteKind.SAMPLE_DENOISED_IMAGE
+    sample = replace(sample, passes=float(steps), guidance=2.0 if image.guidance else 1.0)
+    return ScaledNetwork(n, sample, Note(kind, values | {"steps": steps}), assumed)
+
+
+def _audio(seconds: float | None, architecture: Architecture, n: ModelDimensions) -> ScaledNetwork:
+    """Windows of speech, each with the text that its decoder writes; a network without layers has its published FLOPs."""
+    window = float(architecture.sample_seconds or WINDOW_S)
+    assumed = () if seconds else (Assumption("audio.seconds", f"{window:g}", "s per request", "one window"),)
+    length = seconds or window
+    sample = Sample("audio-second", length, float(math.ceil(length / window)))
+    described = Note(NoteKind.SAMPLE_AUDIO, {"seconds": length})
+    if not architecture.encoder_layers:
+        return ScaledNetwork(n, sample, described, assumed)
+    layers, first, tokens = count_parameters(architecture).layers, architecture.encoder_layers, TOKENS_PER_SECOND * window
+    encoder, decoder = (float(sum(layer.total for layer in part)) for part in (layers[:first], layers[first:]))
+    scaled = with_transcript(n, encoder, decoder, n.sample_tokens, tokens)
+    sample = replace(sample, written_tokens=tokens, decoder_parameters=decoder + n.vocab * n.hidden)
+    return ScaledNetwork(scaled, sample, described, assumed)

@@ -179,7 +179,7 @@ def _storage(
     """Checkpoint plan and file-system need of the chosen fit."""
     facts, chosen = inputs.facts, fits[0] if fits else None
     if not isinstance(inputs.job, TrainingJob):
-        return facts, StorageNeed(facts.weights_bytes, basis=(Note(NoteKind.WEIGHTS_READ_ONCE),))
+        return facts, _inference_storage(facts, chosen)
     count, nodes = (chosen.candidate.accelerators, chosen.candidate.nodes) if chosen else (1, 1)
     between = checkpoints.time_between_failures_s(count, nodes, bool(chosen and chosen.candidate.capacity == "spot"), a)
     plan = checkpoints.plan_checkpoints(facts.checkpoint_bytes, between, goals.checkpoint_interval_s, a)
@@ -190,6 +190,16 @@ def _storage(
     capacity = checkpoints.capacity_bytes(plan.bytes, keep, facts.dataset_bytes, facts.weights_bytes)
     need = StorageNeed(capacity, max(plan.throughput_bytes_per_s, read or 0.0), basis=(basis,))
     return replace(facts, checkpoint_interval_s=plan.interval_s), need
+
+
+def _inference_storage(facts: WorkloadFacts, chosen: Fit | None) -> StorageNeed:
+    """Weights; the samples of a batch stay in their bucket and are read once within its run."""
+    weights = Note(NoteKind.WEIGHTS_READ_ONCE)
+    if not facts.dataset_bytes:
+        return StorageNeed(facts.weights_bytes, basis=(weights,))
+    rate = facts.dataset_bytes / chosen.duration_s.p50 if chosen and chosen.duration_s else 0.0
+    samples = Note(NoteKind.SAMPLES_READ, {"gb": facts.dataset_bytes / 1e9, "gb_per_s": rate / 1e9})
+    return StorageNeed(facts.weights_bytes, basis=(weights, samples))
 
 
 def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a: Assumptions) -> Iterator[Note]:

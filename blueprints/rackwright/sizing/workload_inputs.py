@@ -17,12 +17,13 @@ from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.flops import FLOPS_PER_WEIGHT, training_flops_per_token
 from rackwright.estimator.model.from_architecture import count_parameters, model_dimensions
 from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters
+from rackwright.estimator.serving.transcript import TOKENS_PER_SECOND
 from rackwright.sizing.assumptions import OWN, Assumptions
 from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
 from rackwright.sizing.job import CustomJob, CustomRun, ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, WorkloadFacts
-from rackwright.sizing.sample import Sample, generates_text, image_bytes, request_sample, training_sample
+from rackwright.sizing.sample import ScaledNetwork, generates_text, request_sample, training_sample
 from rackwright.sizing.search.layouts import PinnedLayout
 from rackwright.sizing.training_recipe import Recipe, adapted, full
 from rackwright.spec.workload import Batch, Custom, Finetune, Pretrain, Serve, Workload
@@ -105,10 +106,8 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     sampled = architecture.kind not in ("llm", "encoder") and n.flops_per_sample > 0
     adapter = w.adapter if isinstance(w, Finetune) else None
     method = adapter.type if adapter and adapter.type != "none" else "full"
-    assumed: list[Assumption] = []
-    sample = training_sample(w, architecture, n, a) if sampled else Sample("token", n)
-    n = sample.network
-    assumed += sample.assumed
+    scaled = training_sample(w, architecture, n, a)
+    n, sample, assumed = scaled.network, scaled.sample, [*scaled.assumed]
     sequence = n.sample_tokens or 1 if sampled else _sequence(w, n, a, assumed)
     batch = w.global_batch_size or _batch(w, sequence, sampled, a, assumed)
     sequences = max(_sequences(w, sequence, sampled, a), 1.0)
@@ -124,15 +123,10 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
         pins=PinnedLayout(**w.parallelism.model_dump()), sampled=sampled,
         mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0, imbalance=REAL_ROUTING_IMBALANCE if n.is_moe else 1.0,
-        adaptable=adapter is not None, operation=sample.operation, sample_bytes=image_bytes(w, architecture),
-        units=sample.units,
+        adaptable=adapter is not None, sample=sample,
     )  # fmt: skip
     facts = WorkloadFacts(
-        name=w.name,
-        kind=w.kind,
-        model=name,
-        parameters=n.total,
-        active_parameters=n.active,
+        *(w.name, w.kind, name, n.total, n.active),
         trainable_parameters=recipe.trainable,
         tokens=0.0 if sampled else sequences * sequence,
         sequence_length=0 if sampled else sequence,
@@ -142,7 +136,7 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         dataset_bytes=w.data.size or 0.0,
         unit=sample.unit,
         units=sequences * (sample.units if sampled else sequence),
-        sample=sample.words,
+        sample=scaled.described,
     )
     too_long = Note(NoteKind.SEQUENCE_TOO_LONG, {"tokens": sequence, "positions": n.max_context or 0})
     notes = (too_long,) if n.max_context and not sampled and sequence > n.max_context else ()
@@ -202,20 +196,18 @@ def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumpti
 
 def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> WorkloadInputs:
     n = model_dimensions(architecture)
-    generates = generates_text(w, architecture)
-    sample = Sample("token" if isinstance(w, Serve) else "request", n) if generates else request_sample(w, architecture, n, a)
+    generates, scaled = generates_text(w, architecture), request_sample(w, architecture, n, a)
     serve = isinstance(w, Serve)
-    assumed: list[Assumption] = [*sample.assumed]
+    assumed = [*scaled.assumed]
     longest = w.max_context or _longest(w, n, generates, a, assumed)
     given, answer = w.input_tokens or Tokens(mean=max(n.sample_tokens, 1)), w.output_tokens or Tokens(mean=1)
     goal = (w.latency or w.ttft) if isinstance(w, Serve) else None
     job = ServingJob(
-        network=sample.network,
+        network=scaled.network,
         generates=generates,
         precision=w.precision if w.quantization == "auto" else w.quantization,
         products=w.precision,
         native=architecture.weights_format,
-        passes=sample.passes,
         kv_element=1.0 if w.kv_dtype == "fp8" else 2.0,
         engine=engine_family("vllm" if w.engine == "auto" else w.engine, "serve").family,
         input_tokens=given.mean,
@@ -224,7 +216,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         longest=max(longest, 1),
         cached_share=w.prefix_cache_hit_rate,
         rate=_rate(w, a) if serve else 0.0,
-        requests=0.0 if serve else w.samples,
+        requests=w.samples if isinstance(w, Batch) else 0.0,
         ttft=(goal.target, goal.percentile) if goal else None,
         tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot else None,
         min_replicas=w.min_replicas if serve else 1,
@@ -233,19 +225,18 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         pipeline=w.parallelism.pipeline,
         loras=w.loras.count if serve and w.loras else 0,
         lora_rank=w.loras.rank if serve and w.loras else 16,
-        operation=sample.operation,
+        sample=scaled.sample,
         batch_size=w.batch_size,
-        units=sample.units,
-        sample_bytes=image_bytes(w, architecture),
         latency_key="latency" if serve and w.latency else "ttft",
     )
     if serve and w.requests_per_second is None:
         assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
-    facts, notes = _inference_facts(w, name, job, sample, longest), tuple(_inference_notes(w, architecture, job))
+    facts, notes = _inference_facts(w, name, job, scaled, longest), tuple(_inference_notes(w, architecture, job))
     return WorkloadInputs(job, facts, tuple(assumed), notes)
 
 
-def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, sample: Sample, longest: int) -> WorkloadFacts:
+def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, scaled: ScaledNetwork, longest: int) -> WorkloadFacts:
+    sample = scaled.sample
     return WorkloadFacts(
         name=w.name,
         kind=w.kind,
@@ -257,7 +248,7 @@ def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, sample: Sampl
         unit=sample.unit,
         units=job.requests * sample.units,
         units_per_request=sample.units,
-        sample=sample.words,
+        sample=scaled.described,
         dataset_bytes=0.0 if isinstance(w, Serve) else w.data.size or 0.0,
         weights_bytes=_weights_size(w) or weight_bytes(job.network, job.native if job.precision == "auto" else job.precision),
     )
@@ -286,9 +277,9 @@ def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJ
     if job.generates and n.is_moe:
         yield Note(NoteKind.EXPERTS_UNCALIBRATED)
     if architecture.kind == "diffusion":
-        yield Note(NoteKind.DIFFUSION_PASSES, {"passes": job.passes})
+        yield Note(NoteKind.DIFFUSION_PASSES, {"passes": job.sample.passes * job.sample.guidance})
     if architecture.kind == "speech":
-        yield Note(NoteKind.AUDIO_PASS)
+        yield Note(NoteKind.AUDIO_PASS, {"tokens_per_s": TOKENS_PER_SECOND})
 
 
 def _rate(w: Serve, a: Assumptions) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from rackwright.sizing.note import Note, NoteKind
 
 TEXTS = {
-    NoteKind.AUDIO_PASS: "One request is one pass over its audio; generating the text token by token is not counted",
+    NoteKind.AUDIO_PASS: "The text of speech is assumed to have {tokens_per_s:.2g} tokens per second of audio",
     NoteKind.DIFFUSION_PASSES: "One request is one image of {passes:g} network passes; text encoding and image decoding are not counted",
     NoteKind.EXPERTS_UNCALIBRATED: (
         "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
@@ -45,6 +45,11 @@ TEXTS = {
     NoteKind.UNPRICED_WITH_BUDGET: (
         "The price of {machine} {mode} in {region} is not published: the candidate ranks last, and max_cost cannot be checked"
     ),
+    NoteKind.SAMPLE_AUDIO: "{seconds:g} s of audio",
+    NoteKind.SAMPLE_DENOISED_IMAGE: "image of {size}, {steps:g} steps",
+    NoteKind.SAMPLE_DOCUMENT: "document of {tokens:,.0f} tokens",
+    NoteKind.SAMPLE_GUIDED_IMAGE: "image of {size}, {steps:g} steps with guidance",
+    NoteKind.SAMPLE_IMAGE: "image of {size}",
     NoteKind.BUDGET_USED: "budget: {used:.0%} used at p80",
     NoteKind.DEADLINE_USED: "deadline: {used:.0%} used at p80",
     NoteKind.DEVICE_MEMORY_USED: "{used:.0%} of accelerator memory, {max:.0%} allowed",
@@ -77,6 +82,7 @@ TEXTS = {
     NoteKind.NETWORK_BASELINE: "baseline of {machine}, which bursts to {peak_gbit_per_s:g} Gbit/s",
     NoteKind.NETWORK_BASELINE_UNKNOWN: "{machine} has up to {peak_gbit_per_s:g} Gbit/s; its baseline is not published",
     NoteKind.PROCESSES: "processes",
+    NoteKind.SAMPLES_READ: "{gb:,.0f} GB of samples, read once from their bucket at {gb_per_s:,.2f} GB/s",
     NoteKind.SHARED_FILE_SYSTEM: "for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB",
     NoteKind.STAGES_NOT_INCLUDED: "without the traffic between stages of one copy",
     NoteKind.TOKEN_READING: "reading {tokens_per_s:,.0f} tokens/s and accelerator processes",

@@ -4,13 +4,15 @@ from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit, WorkloadFacts
 from rackwright.sizing.unit import UNITS, unit_cost
 from rackwright.wording.formatting import count, span
+from rackwright.wording.notes import note_text
 
 
 def amount_text(it: WorkloadFacts) -> str:
     """`50M images of 224x224`; of a service one sample: `image of 1024x1024, 30 steps`."""
+    sample = note_text(it.sample) if it.sample else ""
     if not it.units:
-        return it.sample
-    described = it.sample.removeprefix(it.unit) if it.sample.startswith(it.unit) else ""
+        return sample
+    described = sample.removeprefix(it.unit) if sample.startswith(it.unit) else ""
     return f"{count(it.units)} {UNITS[it.unit].plural}{described}"
 
 

@@ -32,3 +32,15 @@ def with_document_length(n: ModelDimensions, tokens: float, is_encoder: bool) ->
     each = forward_flops_per_token(n, tokens) - (0.0 if is_encoder else FLOPS_PER_WEIGHT["forward"] * n.vocab * n.hidden)
     both = float(attention_flops(n, tokens, FLOPS_PER_WEIGHT["forward"])) if is_encoder else 0.0
     return replace(n, flops_per_sample=float(each + both) * tokens, sample_tokens=round(tokens))
+
+
+def with_transcript(n: ModelDimensions, encoder: float, decoder: float, positions: int, tokens: float) -> ModelDimensions:
+    """Return the dimensions for one window of speech: the encoder reads `positions`, the decoder writes `tokens` of text.
+
+    encoder, decoder: parameters of their layers. The decoder projects the keys and values of its cross-attention once per window, about a
+    seventh of its layers' products: two of fourteen h x h matrices (arXiv 2212.04356, section 2.2).
+    """
+    attention = 4.0 * n.layers / 2 * n.hidden * positions**2
+    projections = 2.0 / 14.0 * decoder * positions
+    flops = FLOPS_PER_WEIGHT["forward"] * (encoder * positions + projections + (decoder + n.vocab * n.hidden) * tokens) + attention
+    return replace(n, flops_per_sample=flops, sample_tokens=positions)

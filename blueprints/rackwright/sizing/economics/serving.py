@@ -98,7 +98,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
 
     earned = w.revenue_per_request
     if earned is None and w.revenue is not None and request.generates:
-        earned = w.revenue * w.output_tokens.mean
+        earned = w.revenue * (w.output_tokens.mean if w.output_tokens else 0.0)
     month = month_of(fit)
     rows = comparison(request, catalog, (*ACCELERATORS, fit.candidate.accelerator))
     return Economics(
@@ -136,7 +136,7 @@ def service_request(w: Serve, a: Assumptions = DEFAULT) -> ServiceRequest:
     return ServiceRequest(
         model=name if w.model.base else dict(w.model.architecture or {}),
         architecture=architecture,
-        tokens=(w.input_tokens.mean, w.output_tokens.mean),
+        tokens=tuple(tokens.mean if tokens else 1.0 for tokens in (w.input_tokens, w.output_tokens)),
         numbers=first,
         kv_numbers=None if w.kv_dtype == "auto" else w.kv_dtype,
         engine="vllm" if w.engine == "auto" else ESTIMATOR_ENGINES.get(w.engine, w.engine),
@@ -171,7 +171,7 @@ def _service(w: Serve, request: ServiceRequest, fit: Fit, catalog: Catalog) -> t
     rate = min(max(rate, enough), too_few)
     min_replicas = 0 if w.scale_to_zero else w.min_replicas
     copies = max(c.accelerators_per_node // max(p.tensor * p.pipeline, 1), 1)
-    service = ServiceCost(rate, c.price_usd_per_hour, w.output_tokens.mean if request.generates else 0.0, min_replicas, copies)
+    service = ServiceCost(rate, c.price_usd_per_hour, request.tokens[1] if request.generates else 0.0, min_replicas, copies)
     return service, found.evidence or fit.evidence
 
 

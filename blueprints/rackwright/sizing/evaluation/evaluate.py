@@ -150,10 +150,12 @@ def _run_times(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a:
 
 
 def _interruption_loss(accelerators: int, nodes: int, spot: bool, goals: GoalLimits, a: Assumptions) -> InterruptionLoss:
-    """Time lost to interruptions; machines that do not work on one job write no checkpoints and fail independently."""
+    """Time lost to interruptions. Machines that do not work on one job fail independently; they repeat the work since the progress that
+    they recorded last, or none, and recording it costs no pause."""
     at = checkpoints.interruptions(accelerators, nodes, spot, a)
-    every = (goals.checkpoint_interval_s or checkpoints.best_interval_s(a.checkpoint_pause_s, at.between_s, a)) if goals.is_joined else 0.0
-    mid = checkpoints.lost_share(every, a.checkpoint_pause_s, at)
+    best = checkpoints.best_interval_s(a.checkpoint_pause_s, at.between_s, a) if goals.is_joined else 0.0
+    every, pause_s = goals.checkpoint_interval_s or best, a.checkpoint_pause_s if goals.is_joined else 0.0
+    mid = checkpoints.lost_share(every, pause_s, at)
     return InterruptionLoss(mid / a.interruption_band, mid, min(mid * a.interruption_band, checkpoints.MAX_LOST_SHARE), at.between_s, every)
 
 

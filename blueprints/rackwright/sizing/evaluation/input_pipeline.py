@@ -17,10 +17,10 @@ def with_input_pipeline(
 
     vcpus, per_node: vCPUs and accelerators of one machine. A run takes longer; a service gets more machines.
     """
-    if not isinstance(job, (TrainingJob, ServingJob)) or not job.sample_bytes or not vcpus or found.speed.samples_per_s is None:
+    if not isinstance(job, (TrainingJob, ServingJob)) or not job.sample.image_bytes or not vcpus or found.speed.samples_per_s is None:
         return found
     training = isinstance(job, TrainingJob)
-    each = decoded_images_per_s(vcpus, per_node, job.sample_bytes, training, b)
+    each = decoded_images_per_s(vcpus, per_node, job.sample.image_bytes, training, b)
     if isinstance(job, ServingJob) and not job.ends:
         return _more_machines(found, job, each, per_node, vcpus, a)
     rate, limit = found.speed.samples_per_s, each * nodes
@@ -42,7 +42,7 @@ def _more_machines(found: Outcome, job: ServingJob, each: float, per_node: int, 
     if need <= found.nodes or found.rejections:
         return found
     replicas, s = need * per_node, found.speed
-    units = s.units_per_s and each * need * job.units
+    units = s.units_per_s and each * need * job.sample.units
     note = Note(NoteKind.INPUT_PIPELINE, {"vcpus": vcpus * need, "images_per_s": each * need, "accelerator_images_per_s": job.rate})
     return replace(
         found, speed=replace(s, units_per_s=units), nodes=need, replicas=replicas, max_replicas=max(replicas, found.max_replicas),

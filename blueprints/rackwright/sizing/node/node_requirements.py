@@ -61,18 +61,17 @@ def node_requirements(
         supplies = (NodeRequirement("power supplies", drawn.node_watts / 1000, have, "kW", words),)
     if not isinstance(w, TRAINING):
         images = isinstance(w, Serve) and architecture_of(w.model)[0].kind == "diffusion"
-        read = _sample_bytes(w)
-        return NodeRequirements(c.nodes, (*_serving(plan, fit, node, a, images, read), *supplies), power=drawn, owned=owned)
+        needs = (*_serving(plan, fit, node, a, images, _sample_bytes(w)), *supplies)
+        return NodeRequirements(c.nodes, needs, power=drawn, owned=owned)
     interval = w.checkpoint.interval if isinstance(w.checkpoint.interval, float) else None
     window = checkpoints.plan_checkpoints(plan.facts.checkpoint_bytes, 1.0, interval, a)
-    sample = _sample_bytes(w)
     read = dataset_read_bytes_per_s(plan.facts, fit.speed, w, a)
     throughput = window.throughput_bytes_per_s
     storage = planned_file_system(spec, plan, c, node, catalog, partial(_recommended, plan, fit, catalog), recorded)
     traffic = _network(fit, node, plan.facts.trainable_parameters or plan.facts.parameters, throughput + (read or 0.0), storage)
     return NodeRequirements(
         nodes=c.nodes,
-        needs=(*_training(plan, fit, node, w, sample, a), *traffic, *supplies),
+        needs=(*_training(plan, fit, node, w, _sample_bytes(w), a), *traffic, *supplies),
         dataset_read_bytes_per_s=read,
         checkpoint_bytes=window.bytes,
         checkpoint_write_s=window.write_s,
@@ -115,8 +114,10 @@ def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: 
     disk = formulas.serving_disk_bytes(plan.facts.weights_bytes)
     yield _disk(node, disk, Note(NoteKind.CONTAINERS), Note(NoteKind.WEIGHTS_COPY))
     loaded = Note(NoteKind.WEIGHTS_LOADED, {"seconds": a.startup_s})
-    need = plan.facts.weights_bytes / a.startup_s * LINE_RATE
-    yield NodeRequirement("network", need, _rate(node), "GB/s", basis=(loaded, *_burst(node)))
+    loading, reading = plan.facts.weights_bytes / a.startup_s * LINE_RATE, rate * sample * LINE_RATE
+    read = Note(NoteKind.SAMPLES_READ, {"gb": plan.facts.dataset_bytes / 1e9, "gb_per_s": reading})
+    basis = (read if reading > loading and plan.facts.dataset_bytes else loaded, *_burst(node))
+    yield NodeRequirement("network", max(loading, reading), _rate(node), "GB/s", basis=basis)
 
 
 def _memory(node: Machine, need: float, *basis: Note) -> NodeRequirement:

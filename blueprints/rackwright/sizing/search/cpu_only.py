@@ -92,9 +92,9 @@ def _generation(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome
 def _forward_passes(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome:
     n, numbers = job.network, _weight_format(job)
     weights = weight_bytes(n, numbers)
-    flops = (n.flops_per_sample or 2.0 * n.matmul * job.input_tokens) * job.passes
-    seconds = cpu_roofline.sample_seconds(machine.core, machine.vcpus, flops, weights * job.passes)
-    terms = samples.forward_memory(replace(n, flops_per_sample=flops / job.passes), 1.0, weights)
+    flops = (n.flops_per_sample or 2.0 * n.matmul * job.input_tokens) * job.sample.passes * job.sample.guidance
+    seconds = cpu_roofline.sample_seconds(machine.core, machine.vcpus, flops, weights * job.sample.passes)
+    terms = samples.forward_memory(replace(n, flops_per_sample=flops / job.sample.passes), 1.0, weights)
     memory = Memory(machine.memory_bytes, cpu_roofline.FREE_MEMORY, weights, activations_bytes=float(terms.activations))
     late = answer_rejection(seconds, job.ttft, job.latency_key)
     rejections = (*_memory_rejections(memory), *_format_rejections(numbers, SIXTEEN), *late)

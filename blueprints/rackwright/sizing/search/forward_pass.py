@@ -14,8 +14,9 @@ from rackwright.estimator.predict_samples import SamplePrediction
 from rackwright.estimator.result import MemoryTerms
 from rackwright.estimator.sample_case import SampleCase
 from rackwright.estimator.serving.batch_queue import latency_percentile
+from rackwright.estimator.serving.transcript import writing_seconds
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.job import ServingJob, lora_overhead, weight_bytes
+from rackwright.sizing.job import ServingJob, linear_bytes, lora_overhead, weight_bytes
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, answer_rejection
 from rackwright.sizing.search.outcome import Outcome, Spread
@@ -72,12 +73,15 @@ def pass_table(job: ServingJob, target: Target, numbers: str, c: Calibration) ->
     batch = np.append(BATCHES[limit > BATCHES], limit) if limit else BATCHES
     n, thin = job.network, lora_overhead(job.network, job.loras, job.lora_rank)
     case = SampleCase(
-        network=n, chip=replace(target.chip, peak_flops=target.peak(numbers)), batch=batch.astype(float), numbers=numbers,
-        engine="xla" if target.tpu else "eager", compiled=float(target.tpu), operation=job.operation, passes=job.passes,
+        network=n, chip=replace(target.chip, peak_flops=target.peak(numbers)), batch=batch * job.sample.guidance, numbers=numbers,
+        compiled=float(target.tpu), operation=job.sample.operation, passes=job.sample.passes,
         weight_bytes=weight_bytes(n, numbers) + job.loras * thin * 2.0 * n.total,
     )  # fmt: skip
     found = SamplePrediction.of(case, c)
     seconds = np.broadcast_to(found.batch_s, batch.shape) * (1 + thin)
+    if job.sample.written_tokens:
+        read = job.sample.decoder_parameters * linear_bytes(numbers)
+        seconds = seconds + job.sample.passes * writing_seconds(n, case.chip, batch, job.sample.written_tokens, read)
     return PassTable(batch, seconds, found.memory, float(target.chip.memory_bytes), Spread.of_time(found.residuals))
 
 
@@ -169,11 +173,11 @@ def _deployed(job: ServingJob, found: Outcome, target: Target, numbers: str) -> 
     if each is None:
         return replace(found, nodes=target.nodes)
     if not job.ends:
-        speed = replace(speed, units_per_s=each * found.replicas * job.units)
+        speed = replace(speed, units_per_s=each * found.replicas * job.sample.units)
         return replace(found, speed=speed, nodes=math.ceil(found.replicas / target.per_node))
     count = target.accelerators
     rate = count * each
-    speed = replace(speed, samples_per_s=rate, concurrency=speed.batch_size, requests_per_s=rate, units_per_s=rate * job.units)
+    speed = replace(speed, samples_per_s=rate, concurrency=speed.batch_size, requests_per_s=rate, units_per_s=rate * job.sample.units)
     return replace(found, speed=speed, work_s=job.requests / rate, nodes=target.nodes, replicas=count, max_replicas=count)
 
 

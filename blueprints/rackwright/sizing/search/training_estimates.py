@@ -101,8 +101,8 @@ def _sample_case(job: TrainingJob, case: TrainingCase, recompute: bool) -> Sampl
     is_tpu = bool(np.any(case.chip.is_tpu))
     return SampleCase(
         network=job.network, chip=case.chip, batch=case.micro_batch, task="adapter" if job.recipe.is_adapter else "training",
-        numbers=job.recipe.numbers, engine="xla" if is_tpu else "eager", compiled=float(is_tpu or job.recipe.compiled),
-        operation=job.operation, accelerators=case.accelerators, recompute=float(recompute), trainable=job.recipe.trainable,
+        numbers=job.recipe.numbers, compiled=float(is_tpu or job.recipe.compiled),
+        operation=job.sample.operation, accelerators=case.accelerators, recompute=float(recompute), trainable=job.recipe.trainable,
     )  # fmt: skip
 
 
