@@ -62,6 +62,7 @@ SWEEPS = (
     "simulator/test_computed.py",
     "simulator/test_data.py",
     "sizing/test_economics.py",
+    "sizing/test_explanations_agree.py",
     "sizing/test_laws.py",
     "sizing/test_layouts.py",
     "sizing/test_machine.py",

@@ -121,6 +121,26 @@ def test_explain_lists_memory_terms(rackwright, stacks):
     assert "arXiv" in out, "assumptions carry their source"
 
 
+@pytest.mark.parametrize("stack", STACKS)
+def test_compare_fits_100_columns_and_is_one_document_in_json(stack, rackwright, stacks):
+    result = rackwright("compare", f"{stack}.yaml", "1", "2", *TODAY)
+    assert result.status == 0, result.err
+    assert len(result.widest) <= 100, result.widest
+    assert "decided   #1 ranks before #2: " in result.out
+    printed = rackwright("compare", f"{stack}.yaml", "1", "2", "--json", *TODAY)
+    assert not printed.err
+    assert [side["rank"] for side in printed.json["candidates"]] == [1, 2]
+    assert " ".join(printed.json["decided"].split()) in " ".join(result.out.split())
+
+
+def test_compare_without_a_fit_has_status_1(rackwright, stacks):
+    path = stacks / "chat-serve.yaml"
+    path.write_text(path.read_text().replace("target: 1 s", "target: 1 ms"))
+    result = rackwright("compare", path.name, "L4", "H100", *TODAY)
+    assert result.status == 1
+    assert "fails: time to first token: " in result.out
+
+
 def test_explain_shows_why_a_machine_is_rejected(rackwright, stacks):
     result = rackwright("explain", "llama-70b-sft.yaml", "g5.48xlarge", *TODAY)
     assert result.status == 0

@@ -19,8 +19,9 @@ from rackwright.report.alternatives import (
     rejection_counts,
     rejection_rows,
 )
+from rackwright.report.candidates import about
 from rackwright.report.plan_json import explanation_json, plan_json
-from rackwright.report.terminal.explain import about, show_explanation
+from rackwright.report.terminal.explain import show_explanation
 from rackwright.report.terminal.plan import show_frontier
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
@@ -122,4 +123,8 @@ def test_the_reason_counts_every_accelerator_of_a_replica():
     _, plan = planned("chat-eks")
     wide = next(fit for fit in plan.fits if fit.candidate.parallelism.pipeline > 1)
     layout = wide.candidate.parallelism
-    assert f"one replica fits {layout.tensor * layout.pipeline} accelerators of" in rationale(replace(plan, fits=(wide,)))
+    text = rationale(replace(plan, fits=(wide,)))
+    assert f"one replica ({layout}) fits {layout.tensor * layout.pipeline} accelerators of" in text
+    narrow = replace(wide, candidate=replace(wide.candidate, accelerators_per_node=layout.tensor))
+    machines = f"{layout.pipeline} x {wide.candidate.machine}"
+    assert f"takes {layout.accelerators} accelerators, so it spans {machines}." in rationale(replace(plan, fits=(narrow,)))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from rackwright import load, size
-from rackwright.report.terminal.explain import about, show_candidates
+from rackwright.report.candidates import about
+from rackwright.report.terminal.explain import show_candidates
 from rackwright.sizing.plan import SizingPlan
 from rich.console import Console
 

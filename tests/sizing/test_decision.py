@@ -280,7 +280,7 @@ def test_the_rationale_names_a_missing_price_before_the_order_of_places():
 
 def test_the_rationale_of_a_server_has_width_and_number_of_replicas():
     p = plan(serve(rate=60, more="tpot: {target: 50 ms}"), GCP)
-    assert rationale(p).startswith("Vertical first: one replica fits")
+    assert rationale(p).startswith("Vertical first: one replica ")
     assert f"{p.chosen.candidate.replicas} replicas on" in rationale(p)
     assert "a month" in rationale(p)
 

@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 from rackwright import Catalog, bill, check, compile_plan, load, size
 from rackwright.sizing.economics.comparison import compare
-from rackwright.sizing.economics.serving import service_request
+from rackwright.sizing.economics.serving import serving_job
 
 TODAY = date(2026, 11, 21)
 STACKS = ("llama-70b-sft", "chat-serve")
@@ -29,8 +29,8 @@ def test_the_estimator_uses_measured_peaks_of_the_given_catalog(name):
 
 
 def test_the_comparison_of_a_service_uses_measured_peaks_of_the_given_catalog():
-    catalog, request = Catalog.default(), service_request(load("stacks/chat-serve.yaml").workload)
-    rows = [compare(request, given, ["NVIDIA H100 80GB SXM5"]) for given in (catalog, slower(catalog))]
+    catalog, job = Catalog.default(), serving_job(load("stacks/chat-serve.yaml").workload)
+    rows = [compare(job, given, ["NVIDIA H100 80GB SXM5"]) for given in (catalog, slower(catalog))]
     fast, slow = (next(row.replica.ttft_s for row in found if row.replica.accelerators) for found in rows)
     assert slow > 1.2 * fast
 

@@ -4,7 +4,7 @@ import pytest
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import SizingPlan
-from rackwright.sizing.rejection import Limit
+from rackwright.sizing.rejection import Limit, Reason
 from rackwright.wording.plan_text import fit_warnings, with_text
 from rackwright.wording.rationale import rationale
 from rackwright.wording.rejections import candidate_remedy, remedy
@@ -75,15 +75,31 @@ def test_remedies_are_for_the_workload_and_the_machine():
     assert not any("adapter" in r for r in slices)
 
 
-def test_a_format_is_a_remedy_only_where_the_accelerator_supports_it():
-    refused = {
-        r.candidate.accelerator: candidate_remedy(r)
-        for r in plan(serve("llama-3.1-405b"), AWS).rejected
-        if "with more memory" in candidate_remedy(r)
-    }
-    assert "fp8" in refused["NVIDIA L40S"]
-    assert "int8" in refused["NVIDIA A100 80GB SXM4"]
-    assert refused["NVIDIA V100 SXM2 32GB"] == "an accelerator with more memory"
+@pytest.mark.parametrize(
+    ("model", "more", "machine", "remedies"),
+    [
+        ("qwen2.5-32b", "", "g6e.xlarge", "quantization: fp8, or an accelerator with more memory"),
+        ("llama-3.1-405b", "", "p4de.24xlarge", "quantization: int8, or an accelerator with more memory"),
+        ("llama-3.1-405b", "", "p3dn.24xlarge", "an accelerator with more memory"),
+        ("llama-3.1-405b", "", "g6e.48xlarge", "an accelerator with more memory"),  # half of the weights do not fit either
+        ("llama-3.1-405b", "quantization: fp8", "g6e.48xlarge", "an accelerator with more memory"),
+    ],
+)
+def test_a_format_is_a_remedy_only_where_it_is_supported_new_and_enough(model, more, machine, remedies):
+    refused = {r.candidate.machine: candidate_remedy(r) for r in plan(serve(model, more=more), AWS).rejected}
+    assert refused[machine] == remedies
+
+
+def test_a_model_in_8_bit_is_not_told_to_use_8_bit_for_its_latency():
+    """Just beyond the goal: with 16-bit weights half the bytes would be enough."""
+    texts = {}
+    for format in ("auto", "fp8"):
+        p = plan(serve("llama-3.1-8b", more=f"quantization: {format}, tpot: {{target: 12 ms}}"), AWS)
+        near = [r for r in p.rejected if r.rejections[0].reason is Reason.IDLE_LATENCY and r.distance < 2]
+        texts[format] = " ".join(map(candidate_remedy, near))
+        assert near
+    assert "or quantization: fp8" in texts["auto"]
+    assert "fp8" not in texts["fp8"]
 
 
 def test_a_tpu_that_the_spec_does_not_name_has_a_note():

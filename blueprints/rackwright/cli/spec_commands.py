@@ -1,4 +1,4 @@
-"""Commands on one spec: validate, plan, explain, choose, compile, report, economics."""
+"""Commands on one spec: validate, plan, explain, compare, choose, compile, report, economics."""
 
 from dataclasses import asdict
 from enum import StrEnum
@@ -65,27 +65,40 @@ def explain(
     today: Today = None,
 ) -> None:
     """Explain a choice or a rejection. Shows memory and time by term, constraints, and assumptions with sources."""
+    from rackwright.report.candidates import named_candidates
     from rackwright.report.plan_json import explanation_json
     from rackwright.report.terminal import explain as explain_text
 
     session = Session.of(spec, as_json, today)
-    part = explain_text.about(session.plan, machine)
-    if machine and not (part.fits or part.rejected):
-        raise UserError(
-            [
-                Problem(
-                    "C-candidate",
-                    f"no candidate of this plan has rank or name {machine!r}",
-                    fix="see `rackwright plan --full`, `rackwright catalog`",
-                )
-            ]
-        )
+    part = named_candidates(session.plan, machine)
     if as_json:
         emit(explanation_json(part, session.plan, session.preview))
     elif machine and not full:
         explain_text.show_candidates(console(), part, session.plan)
     else:
         explain_text.show_explanation(console(), part, session.plan, session.preview)
+    if not session.plan.fits:
+        raise typer.Exit(NOT_FEASIBLE)
+
+
+@app.command()
+def compare(
+    spec: SpecPath,
+    first: Annotated[str, typer.Argument(metavar="A", help="A rank, or a machine or accelerator: 1, p5.48xlarge, L4.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="The other one.")],
+    as_json: AsJson = False,
+    full: Annotated[bool, typer.Option("--full", help="Also terms that are equal.")] = False,
+    today: Today = None,
+) -> None:
+    """Compare two candidates term by term. Shows memory, time, rate, price, storage, bill, quota, intervals, and what decided."""
+    from rackwright.report.candidate_comparison import comparison_json, comparison_of
+    from rackwright.report.terminal.comparison import show_comparison
+
+    session = Session.of(spec, as_json, today)
+    assert session.plan
+    with working("comparing", as_json):
+        found = comparison_of(session.pipeline, first, second)
+    emit(comparison_json(found)) if as_json else show_comparison(console(), found, full)
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
 

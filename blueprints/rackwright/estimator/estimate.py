@@ -25,6 +25,7 @@ ADAPTER_SHARE = 0.005
 """Trained share of the weights with LoRA when layer widths are unknown. Assumption of rackwright, 2026-11."""
 CANNOT_START = "The KV cache left beside the weights cannot hold the longest request, so the server does not start."
 QUEUE_GROWS = "The request rate exceeds what the replicas sustain, so the queue grows without limit. The output rate is their maximum."
+ONE_TOKEN = "output_tokens 1: an answer of one token has no time per output token (TPOT)"
 PRIOR_ONLY_EVIDENCE = "prior only: no measured run of this class on this accelerator generation"
 
 
@@ -96,7 +97,7 @@ def _serving(config: ServingConfig, c: Calibration, catalog: Catalog) -> Estimat
         capacity_bytes=float(case.chip.memory_bytes),
         fits=found.can_start,
         ttft_s=None if found.is_offline else found.ttft_residuals.interval(found.ttft_s),
-        tpot_s=found.tpot_residuals.interval(found.tpot_s),
+        tpot_s=found.tpot_residuals.interval(found.tpot_s) if config.output_tokens > 1 else None,
         output_tokens_per_s=output,
         output_tokens_per_s_per_accelerator=output.scaled(1 / config.hardware.count),
         requests_per_s=output.scaled(1 / config.output_tokens),
@@ -105,7 +106,7 @@ def _serving(config: ServingConfig, c: Calibration, catalog: Catalog) -> Estimat
         largest_context=int(found.max_context),
         launch=launch_flags.serving_flags(config),
         nearest=nearest_runs(config, case, catalog),
-        assumptions=resolve.assumptions_of(config, case, catalog),
+        assumptions=(*resolve.assumptions_of(config, case, catalog), *([ONE_TOKEN] if config.output_tokens <= 1 else [])),
         evidence=_evidence(found.tpot_residuals.interval(1.0)),
         warnings=tuple(text for text, is_met in ((CANNOT_START, found.can_start), (QUEUE_GROWS, found.sustains_rate)) if not is_met),
         version=c.version,

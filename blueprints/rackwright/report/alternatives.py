@@ -79,7 +79,10 @@ def rejection_counts(plan: SizingPlan, maximum: int = LIMITS_SHOWN) -> str:
     by_limit: dict[Limit, list[RejectionGroup]] = defaultdict(list)
     for group in rejection_summary(plan.rejected):
         by_limit[group.limit].append(group)
-    counts = sorted(((sum(g.count for g in same), limit, same[0].distance) for limit, same in by_limit.items()), key=lambda row: -row[0])
+    totals = {limit: sum(g.count for g in same) for limit, same in by_limit.items()}
+    pinned = {limit for limit, same in by_limit.items() if any(group.is_pinned for group in same)}
+    order = sorted(by_limit, key=lambda limit: (limit not in pinned, -totals[limit]))
+    counts = [(totals[limit], limit, by_limit[limit][0].distance) for limit in order]
     parts = [
         f"{n:,} on {limit}" + (f" (nearest {distance_text(distance)} off)" if distance_text(distance) else "")
         for n, limit, distance in counts[:maximum]

@@ -148,6 +148,11 @@ class ServingJob:
         return self.tpot[0] if self.tpot else None
 
     @property
+    def has_later_tokens(self) -> bool:
+        """Whether an answer has tokens after its first one: only then a time per output token exists."""
+        return self.generates and self.output_tokens > 1
+
+    @property
     def ends(self) -> bool:
         """Whether the job is a batch that ends."""
         return self.requests > 0

@@ -13,6 +13,7 @@ class NoteKind(StrEnum):
     EXPERTS_UNCALIBRATED = "experts-uncalibrated"
     INVENTORY_NOT_READ = "inventory-not-read"
     NO_LATENCY_GOAL = "no-latency-goal"
+    ONE_TOKEN_ANSWERS = "one-token-answers"
     PIN_COSTS = "pin-costs"
     PIN_SAVES = "pin-saves"
     REQUESTS_TOO_LONG = "requests-too-long"

@@ -139,20 +139,24 @@ class Rejection:
         return ratio if ratio >= 1 else 1 / ratio if ratio else float("inf")
 
 
-def answer_rejection(seconds: float, goal: tuple[float, int] | None, key: str) -> tuple[Rejection, ...]:
+def answer_rejection(seconds: float, goal: tuple[float, int] | None, key: str, remedies: tuple[str, ...] = ()) -> tuple[Rejection, ...]:
     """Limit of the time to the whole answer that an idle replica misses. goal: (seconds, percentile). key: of the limit in the spec."""
     if goal is None or seconds <= goal[0]:
         return ()
-    return (Rejection(Limit.LATENCY, seconds * 1000, goal[0] * 1000, "ms", Reason.IDLE_LATENCY, detail=key),)
+    return (Rejection(Limit.LATENCY, seconds * 1000, goal[0] * 1000, "ms", Reason.IDLE_LATENCY, detail=key, remedies=remedies),)
 
 
 def latency_rejections(
-    ttft_s: float, tpot_s: float | None, ttft_goal_s: float | None, tpot_goal_s: float | None = None
+    ttft_s: float,
+    tpot_s: float | None,
+    ttft_goal_s: float | None,
+    tpot_goal_s: float | None = None,
+    remedies: tuple[str, ...] = (),
 ) -> tuple[Rejection, ...]:
-    """Latency goals that an idle replica misses; a goal of None is not set."""
+    """Latency goals that an idle replica misses; a goal of None is not set. remedies: changes that make it faster."""
     goals = ((Limit.TPOT, tpot_s, tpot_goal_s, "tpot"), (Limit.TTFT, ttft_s, ttft_goal_s, "ttft"))
     return tuple(
-        Rejection(limit, seconds * 1000, goal * 1000, "ms", Reason.IDLE_LATENCY, detail=key)
+        Rejection(limit, seconds * 1000, goal * 1000, "ms", Reason.IDLE_LATENCY, detail=key, remedies=remedies)
         for limit, seconds, goal, key in goals
         if goal and seconds is not None and seconds > goal
     )

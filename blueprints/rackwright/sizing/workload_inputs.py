@@ -50,10 +50,10 @@ class WorkloadInputs:
         return isinstance(self.job, ServingJob) and not self.job.ends
 
 
-def workload_inputs(workload: Workload, a: Assumptions, catalog: Catalog) -> WorkloadInputs:
+def workload_inputs(workload: Workload, a: Assumptions, catalog: Catalog | None = None) -> WorkloadInputs:
     """Raises UserError when a model or an accelerator is not in the catalog, or the description of the model is wrong."""
     if isinstance(workload, Custom):
-        return _custom(workload, catalog)
+        return _custom(workload, catalog or Catalog.default())
     architecture, name = architecture_of(workload.model)
     if isinstance(workload, (Serve, Batch)):
         return _inference(workload, architecture, name, a)
@@ -218,7 +218,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         rate=_rate(w, a) if serve else 0.0,
         requests=w.samples if isinstance(w, Batch) else 0.0,
         ttft=(goal.target, goal.percentile) if goal else None,
-        tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot else None,
+        tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot and answer.mean > 1 else None,
         min_replicas=w.min_replicas if serve else 1,
         max_replicas=w.max_replicas if serve else None,
         tensor=w.parallelism.tensor,
@@ -274,6 +274,8 @@ def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJ
         yield Note(NoteKind.REQUESTS_TOO_LONG, {"tokens": job.longest, "positions": n.max_context})
     if isinstance(w, Serve) and not (w.latency or w.ttft or w.tpot):
         yield Note(NoteKind.NO_LATENCY_GOAL)
+    if job.generates and not job.has_later_tokens and not (isinstance(w, Serve) and w.tpot):
+        yield Note(NoteKind.ONE_TOKEN_ANSWERS)
     if job.generates and n.is_moe:
         yield Note(NoteKind.EXPERTS_UNCALIBRATED)
     if architecture.kind == "diffusion":

@@ -12,6 +12,9 @@ TEXTS = {
     ),
     NoteKind.INVENTORY_NOT_READ: "An existing cluster is sized only for a pinned machine in this release; its inventory is not read",
     NoteKind.NO_LATENCY_GOAL: "No latency goal is set (latency, or ttft and tpot for text): slow machines are not rejected",
+    NoteKind.ONE_TOKEN_ANSWERS: (
+        "Answers have one token (output_tokens.mean: 1), so no time per output token (TPOT) exists; only the time to the first token counts"
+    ),
     NoteKind.PIN_COSTS: "The pinned {pinned} costs {usd:,.0f} USD more than {free}, the cheapest candidate without the pin",
     NoteKind.PIN_SAVES: "The pinned {pinned} is {usd:,.0f} USD cheaper than {free}, the cheapest candidate without the pin",
     NoteKind.REQUESTS_TOO_LONG: "Requests of {tokens:,} tokens exceed the {positions:,} positions that the model supports",

@@ -1,5 +1,6 @@
 """Rationale of a plan: why one machine or several, what the next smaller machine lacks, and what more machines buy."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
@@ -169,9 +170,13 @@ def shortfall(x: Rejection) -> str:
 
 def _replicas(chosen: Fit) -> Iterator[str]:
     c = chosen.candidate
-    count = c.parallelism.tensor * c.parallelism.pipeline
-    width = f"{count} accelerators" if count > 1 else "one accelerator"
-    yield f"Vertical first: one replica fits {width} of {c.machine}, so no replica spans machines."
+    count = c.parallelism.accelerators
+    if count > c.accelerators_per_node:
+        each = math.ceil(count / c.accelerators_per_node)
+        yield f"Horizontal: one replica ({c.parallelism}) takes {count} accelerators, so it spans {each} x {c.machine}."
+    else:
+        width = f"({c.parallelism}) fits {count} accelerators" if count > 1 else "fits one accelerator"
+        yield f"Vertical first: one replica {width} of {c.machine}, so no replica spans machines."
     if c.replicas == 1:
         yield f"One replica carries the traffic, for {time_and_cost(chosen)}."
         return
@@ -196,6 +201,12 @@ def _pinned(chosen: Fit, rejected: Iterable[Rejected]) -> Iterator[str]:
 
 
 def _nothing(rejected: Sequence[Rejected]) -> str:
+    """Why the pinned machines fail, and what the pin excludes; without a pin the constraints that reject most candidates."""
+    pinned, free = next((r for r in rejected if r.candidate.pinned), None), cheapest_without_pin(rejected)
+    if pinned:
+        best = f" Without the pin the cheapest candidate that meets the goals is {candidate_name(free.candidate)}, " if free else ""
+        cost = f"{usd(free.cost_usd)}." if free else ""
+        return f"The pinned {candidate_name(pinned.candidate)} fails: {'; '.join(map(shortfall, pinned.rejections))}.{best}{cost}"
     counts: dict[Limit, int] = {}
     for r in rejected:
         counts[r.rejections[0].limit] = counts.get(r.rejections[0].limit, 0) + 1

@@ -142,7 +142,7 @@ def remedy(rejection: Rejection) -> str:
     """`max_duration: 45h`; empty where no change of the spec helps."""
     if template := REMEDIES.get(rejection.reason):
         is_near = rejection.reason is Reason.IDLE_LATENCY and rejection.distance <= QUANTIZED_SPEED_UP
-        return _filled(template, rejection) + (", or quantization: fp8 where the accelerator supports it" if is_near else "")
+        return ", or ".join((_filled(template, rejection), *(rejection.remedies if is_near else ())))
     return ", or ".join(CHANGES.get(change, change) for change in rejection.remedies)
 
 

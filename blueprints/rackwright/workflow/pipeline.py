@@ -169,7 +169,7 @@ class Pipeline(SizedSpec):
         from rackwright.workflow.decision import fit_of_rank, record
 
         fit = fit_of_rank(self.plan, rank)
-        plan = self.plan if rank == 1 else self._plan_for(fit)
+        plan = self.plan if rank == 1 else self.plan_for(fit)
         running = running_with(self._readable_record, self.spec, fit, self.catalog)
         stack = self._compiled(plan, fit, replace(running, pins=None) if upgrade else running)
         return record(self.spec, plan, rank, stack, self.today), stack

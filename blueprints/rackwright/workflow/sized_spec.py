@@ -75,9 +75,9 @@ class SizedSpec:
     @cached_property
     def plan(self) -> "SizingPlan":
         """The ranked candidates with their sentences, those that can be built first, and the node requirements of the first."""
-        return self._plan_for(self._sized.chosen)
+        return self.plan_for(self._sized.chosen)
 
-    def _plan_for(self, fit: "Fit | None") -> "SizingPlan":
+    def plan_for(self, fit: "Fit | None") -> "SizingPlan":
         """The plan with the node requirements of a fit, which has the file system that its stack keeps."""
         from rackwright.wording.plan_text import with_text
 

@@ -66,6 +66,7 @@ class AcceleratorRates:
     sustained_share: float = TYPICAL_SUSTAINED_SHARE
     """Measured bf16 matrix peak over nameplate of this accelerator, else of its architecture, else of its generation."""
     power_watts: float | None = None
+    vendor: str = ""
 
     @property
     def is_tpu(self) -> bool:
@@ -89,6 +90,14 @@ class AcceleratorRates:
         # 8-bit integers run at the rate of fp8 on generations that have both, where only one is published
         same = peaks.get("fp8") if numbers == "int8" else None
         return peaks.get(PEAK_OF.get(numbers, numbers)) or same or (self.base_peak * wide if wide else None)
+
+    def reads(self, numbers: str) -> bool:
+        """Whether a server can run weights of a format: with its arithmetic, or fp4 weights multiplied in 16 bit.
+
+        vLLM's Marlin kernels do that on NVIDIA cards from Ampere on, which are those with bf16:
+        https://docs.vllm.ai/en/latest/features/quantization/
+        """
+        return self.peak(numbers) is not None or (numbers == "fp4" and self.vendor == "NVIDIA" and "bf16" in dict(self.flops))
 
 
 def find(name: str, catalog: Catalog | None = None) -> AcceleratorRates:
@@ -204,6 +213,7 @@ def of(row: Row, catalog: Catalog) -> AcceleratorRates | None:
         host_bytes_per_s=row.host_bytes_per_s or generation.host_bytes_per_s,
         scale_out_bytes_per_s=generation.scale_out_bytes_per_s,
         sustained_share=_sustained_share(row, catalog),
+        vendor=row.vendor,
     )
 
 

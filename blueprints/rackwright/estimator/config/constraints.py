@@ -213,7 +213,7 @@ def _hardware_problems(h: HardwareConfig, a: AcceleratorRates, numbers: str, fie
     if a.name == UNNAMED:
         reason = f"{h.accelerator!r} does not identify an accelerator"
         yield Problem("E-accelerator", reason, at / "accelerator", "a name listed by `rackwright catalog accelerators`")
-    if numbers not in ("fp32", "tf32") and a.peak(numbers) is None:
+    if numbers not in ("fp32", "tf32") and not (a.reads(numbers) if field == "weight_numbers" else a.peak(numbers)):
         formats = ", ".join(dict.fromkeys((*dict(a.flops), "bf16")))
         yield Problem("E-numbers", f"{a.name} has no {numbers} arithmetic", At() / field, f"one of {formats}")
     if h.memory_gib and h.memory_gib > MAX_MEMORY_GIB:

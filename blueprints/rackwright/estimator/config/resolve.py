@@ -261,4 +261,6 @@ def assumptions_of(
     a, field = accelerators.find(h.accelerator, catalog), "numbers" if is_training else "weight_numbers"
     if getattr(config, field) == "bf16" and "bf16" not in dict(a.flops):
         assumed.append(f"{field} bf16: estimated as fp16, because {a.name} has no bf16 arithmetic")
+    if not is_training and config.weight_numbers == "fp4" and a.peak("fp4") is None:
+        assumed.append(f"{field} fp4: multiplied in 16 bit, because {a.name} has no fp4 arithmetic")
     return tuple(assumed)

@@ -90,7 +90,7 @@ def _subtitle(plan: SizingPlan, bill: Bill | None) -> str:
 def _time(fit: Fit) -> str:
     if fit.finish_s is not None:
         return span_range(fit.finish_s) + (f", including {span(fit.wait_s.p50)} in the queue" if fit.wait_s else "")
-    return f"first token {span(fit.speed.ttft_s)}, then {span(fit.speed.tpot_s)} each"
+    return f"first token {span(fit.speed.ttft_s)}" + (f", then {span(fit.speed.tpot_s)} each" if fit.speed.tpot_s else "")
 
 
 def _cards(spec: Spec, plan: SizingPlan, preview: StackPreview) -> list[dict[str, Any]]:

@@ -5,12 +5,17 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from rackwright.report.terminal.tables import heading, print_labelled, ranked, table, title
+from rackwright.sizing.economics.comparison import ComparisonRow
 from rackwright.sizing.economics.formulas import LoadPoint, Returns
 from rackwright.sizing.economics.serving import Economics
-from rackwright.wording.formatting import UNKNOWN, money, plural, readable, short, span, usd
+from rackwright.sizing.unit import UNITS
+from rackwright.wording.formatting import UNKNOWN, evidence, money, plural, readable, short, span, usd
+from rackwright.wording.rejections import explanation, rejection_text
 
 LOADS_SHOWN = 7
-SOLD = {"token": "million output tokens", "image": "image", "request": "request"}
+COMPARED = "The same service on other accelerators at full utilisation, cheapest first: p80 (p50; p10 to p90)"
+"""Heading of the comparison: rows are planned and ordered by the p80, as in the plan."""
+SOLD = {name: unit.priced_per for name, unit in UNITS.items()} | {"token": "million output tokens"}
 
 
 def show_economics(out: Console, e: Economics) -> None:
@@ -22,7 +27,7 @@ def show_economics(out: Console, e: Economics) -> None:
     out.print()
     for label, text in economics_lines(e):
         print_labelled(out, label, text)
-    heading(out, "The same service on other accelerators at full utilisation, cheapest first (p10 to p90)\n")
+    heading(out, f"{COMPARED}\n")
     rows = [((cost, name, rate, hourly), details) for name, hourly, rate, cost, details in comparison(e)]
     out.print(ranked(rows, (f"USD per {SOLD[e.unit]}", "accelerators", "max requests/s", "USD/h"), out.width))
     print_labelled(out, "reported", field_report_text(e))
@@ -54,14 +59,19 @@ def loads(e: Economics) -> list[tuple[str, ...]]:
 
 def unit_cost(p: LoadPoint, e: Economics) -> float | None:
     """US dollars per unit sold."""
-    return p.usd_per_million_tokens if e.unit == "token" else p.usd_per_request
+    if e.unit == "token" or p.usd_per_request is None:
+        return p.usd_per_million_tokens
+    return p.usd_per_request * e.requests_per_lot
 
 
 def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
     """(label, text) per line."""
     s, m = e.service, e.month
-    evidence = "prior only: allow a factor 2 either way" if e.evidence.startswith("prior") else e.evidence
-    yield "replica", f"{s.requests_per_s:,.3g} requests/s within the latency goals, reserve included; {evidence}"
+    if e.overruled:
+        broken = "; ".join(map(rejection_text, e.overruled))
+        yield "replica", f"{s.requests_per_s:,.3g} requests/s, its share of the traffic; the pinned machines break a goal: {broken}"
+    else:
+        yield "replica", f"{s.requests_per_s:,.3g} requests/s within the latency goals at p80, reserve included; {_evidence(e.evidence)}"
     if s.copies > 1:
         yield "machine", f"holds {plural(s.copies, 'replica')}; its full price is paid even if fewer run"
     yield (
@@ -109,7 +119,7 @@ def unit_revenue(e: Economics) -> float | None:
     """US dollars earned per unit sold; None without a revenue."""
     if e.revenue is None:
         return None
-    return e.revenue.usd_per_request / e.service.output_tokens * 1e6 if e.unit == "token" else e.revenue.usd_per_request
+    return e.revenue.usd_per_request * (1e6 / e.service.output_tokens if e.unit == "token" else e.requests_per_lot)
 
 
 def comparison(e: Economics) -> Iterator[tuple[str, str, str, str, str]]:
@@ -117,15 +127,30 @@ def comparison(e: Economics) -> Iterator[tuple[str, str, str, str, str]]:
     for row in e.comparison:
         r = row.replica
         name = f"{r.accelerators} x {short(r.accelerator)}" if r.accelerators else r.accelerator
-        if r.requests_per_s is None:
+        if r.planned_requests_per_s is None:
             yield name, "-", "-", "not possible", r.refused
             continue
-        cost = row.usd_per_million_tokens if e.unit == "token" else row.usd_per_request
-        costs = f"{price(cost.p50)} ({price(cost.p10)} to {price(cost.p90)})" if cost else "unpriced"
+        cost, planned = row.usd_per_request, row.planned_usd_per_request
+        if e.unit == "token":
+            cost, planned = row.usd_per_million_tokens, row.planned_usd_per_million_tokens
+        elif cost and planned is not None:
+            cost, planned = cost.scaled(e.requests_per_lot), planned * e.requests_per_lot
+        costs = f"{price(planned)} ({price(cost.p50)}; {price(cost.p10)} to {price(cost.p90)})" if cost else "unpriced"
         latency = f"first token {span(r.ttft_s)}, then {span(r.tpot_s)}" if r.tpot_s else f"{span(r.ttft_s)} each"
-        evidence = "prior only" if r.evidence.startswith("prior") else r.evidence
-        source = f"{row.machine} {row.region}, list price of {row.price_as_of}" if cost else f"price {UNKNOWN}"
-        yield name, money(row.usd_per_hour, 2), f"{r.requests_per_s.p50:,.3g}", costs, f"{source}; {latency}; {evidence}"
+        further = (_source(row), latency, _evidence(r.evidence), *map(explanation, row.unsupported))
+        yield name, money(row.usd_per_hour, 2), f"{r.planned_requests_per_s:,.3g}", costs, "; ".join(further)
+
+
+def _source(row: ComparisonRow) -> str:
+    """`p5.48xlarge us-east-1, list price of 2026-07-20`; of a candidate its rank."""
+    where = f"{row.machine} {row.region} {row.capacity}".rstrip()
+    if row.usd_per_hour is None:
+        return f"price {UNKNOWN}"
+    return f"#{row.rank} of the plan, {where}" if row.rank else f"{where}, list price of {row.price_as_of}"
+
+
+def _evidence(words: str) -> str:
+    return "prior only: allow a factor 2 either way" if words.startswith("prior") else evidence(words)
 
 
 def field_report_text(e: Economics) -> str:

@@ -1,17 +1,17 @@
 """Numbers behind the fits and rejections of a plan, on a terminal."""
 
 from collections import defaultdict
-from dataclasses import replace
 from itertools import islice
 
 from rich.console import Console
 
 from rackwright.report.alternatives import GROUPS, goodput_text, rejection_rows
+from rackwright.report.intervals import decisive_text
 from rackwright.report.terminal.node import COLUMNS, requirement_lines, requirement_rows
 from rackwright.report.terminal.plan import facts, show_frontier, where_of
 from rackwright.report.terminal.tables import heading, print_labelled, table, title
 from rackwright.sizing.metrics import Speed
-from rackwright.sizing.plan import Fit, Rejected, SizingPlan, WorkloadFacts
+from rackwright.sizing.plan import Fit, SizingPlan, WorkloadFacts
 from rackwright.sizing.unit import UNITS
 from rackwright.wording.formatting import (
     TERMS,
@@ -24,7 +24,6 @@ from rackwright.wording.formatting import (
     percent,
     plural,
     readable,
-    short,
     span,
     span_range,
     usd_range,
@@ -36,27 +35,6 @@ from rackwright.wording.unit_rates import rate_text
 from rackwright.workflow.stack_preview import StackPreview
 
 FITS_SHOWN, REJECTED_SHOWN, REJECTED_OF_NAME = 3, 20, 2
-
-
-def about(plan: SizingPlan, name: str) -> SizingPlan:
-    """The plan narrowed to a rank, to the machine or accelerator of that name, else to candidates with `name` in theirs; "" is rank 1.
-
-    `L4` is the accelerator L4, not L40S; `g6` is every machine of that family.
-    """
-    if not name or name.isdigit():
-        rank = int(name or 1)
-        return replace(plan, fits=plan.fits[rank - 1 : rank] if rank else (), rejected=() if name else plan.rejected)
-    wanted = name.lower()
-
-    def named(item: Fit | Rejected) -> bool:
-        c = item.candidate
-        return wanted in (c.machine.lower(), c.accelerator.lower(), short(c.accelerator).lower(), c.accelerator.lower().split()[-1])
-
-    def similar(item: Fit | Rejected) -> bool:
-        return wanted in f"{item.candidate.machine} {item.candidate.accelerator} {item.candidate.label}".lower()
-
-    matches = named if any(map(named, (*plan.fits, *plan.rejected))) else similar
-    return replace(plan, fits=tuple(filter(matches, plan.fits)), rejected=tuple(filter(matches, plan.rejected)))
 
 
 def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = None, preview: StackPreview | None = None) -> None:
@@ -107,6 +85,7 @@ def _show_fit(out: Console, fit: Fit, it: WorkloadFacts, rank: str = "") -> None
         "goodput": goodput_text(fit),
         "rate": rate_text(fit, it),
         "cost": usd_range(fit.cost_usd) + a_month if fit.cost_usd else "price not published",
+        "p80": decisive_text(fit),
         "price": list_price("machine-hour", fit.candidate),
         "tightest": fit.binding,
         "evidence": evidence(fit.evidence),

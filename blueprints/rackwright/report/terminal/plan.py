@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -122,6 +123,10 @@ def facts(plan: SizingPlan) -> str:
 def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, top: int | None, full: bool) -> None:
     lines = groups(plan.fits)
     shown = lines[: top or 1 + ALTERNATIVES]
+    refused = {preview.refusal(rank) for rank in range(1, len(plan.fits) + 1)}
+    if len(refused) == 1 and (reason := refused.pop()):
+        print_labelled(out, "build", f"{reason} ({plural(len(plan.fits), 'candidate')}, all of them)", "bold yellow")
+        preview = replace(preview, refusals=())
     out.print()
     out.print(_ranking(shown, preview, plan.facts, chosen.duration_s is None, out.width))
     if len(lines) > len(shown):
@@ -197,7 +202,8 @@ def _ranking(lines: list[Group], preview: StackPreview, it: WorkloadFacts, servi
     for line in lines:
         fit, c = line.fit, line.fit.candidate
         run = span_range(fit.finish_s) if is_wide else span(fit.time_s)
-        second = f"{(fit.speed.samples_per_s or 0) * c.replicas:,.1f}" if whole else span(fit.speed.tpot_s)
+        each = span(fit.speed.tpot_s) if fit.speed.tpot_s else "-"
+        second = f"{(fit.speed.samples_per_s or 0) * c.replicas:,.1f}" if whole else each
         time = (span(fit.speed.ttft_s), second) if serving else (run,)
         cost = money_range(fit.cost_usd) if is_wide or not fit.cost_usd else money(fit.cost_usd.p50)
         costs = (money(fit.usd_per_hour, 2), cost)

@@ -1,24 +1,31 @@
-"""One service on many accelerators: rate of a replica within the latency goals and its cost, at on-demand list prices.
+"""One service on many accelerators: the cheapest replica within the latency goals, at full utilisation.
 
-Rates come from the estimator, prices are the lowest published price of each accelerator in any region.
+Accelerators of the plan have its machines, layouts and prices; the others the lowest on-demand list price in any region. Rates come from
+the search.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Machine, Offering
 from rackwright.clouds import profile
+from rackwright.estimator.calibration.coefficients import Calibration, calibration
+from rackwright.estimator.config import accelerators
 from rackwright.estimator.result import PredictionInterval
+from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.economics.formulas import cheapest_first, per_million
-from rackwright.sizing.economics.replica import Replica, ServiceRequest, replica
-from rackwright.sizing.job import weight_bytes
-from rackwright.sizing.offers.offer import core_of
-from rackwright.sizing.rejection import Limit, Reason, Rejection, latency_rejections, model_size_rejection
-from rackwright.sizing.search import cpu_roofline
-from rackwright.sizing.search.outcome import max_concurrency
-from rackwright.units import GIB, HOUR
+from rackwright.sizing.economics.replica import Replica, Replicas, cpu_replica, of_fit, replicas_on
+from rackwright.sizing.job import ServingJob
+from rackwright.sizing.offers.node_counts import target
+from rackwright.sizing.offers.offer import CPU, core_of
+from rackwright.sizing.plan import Fit
+from rackwright.sizing.rejection import Limit, Reason, Rejection, model_size_rejection
+from rackwright.sizing.search.cpu_only import CpuMachine
+from rackwright.sizing.search.cpu_roofline import LARGEST_PARAMETERS
+from rackwright.sizing.search.target import Target
+from rackwright.units import HOUR
 
 ACCELERATORS = (
     "NVIDIA T4", "NVIDIA L4", "NVIDIA L40S", "NVIDIA A100 40GB SXM4", "NVIDIA A100 80GB SXM4", "NVIDIA H100 80GB SXM5",
@@ -30,7 +37,9 @@ ACCELERATORS = (
 class ComparisonRow:
     """A replica and its price; None where no price is published or the replica is not possible.
 
-    usd_per_hour: of the replica, its share of the machine. usd_per_request, usd_per_million_tokens: at the planned utilisation.
+    usd_per_hour: of the replica, its share of the machine. usd_per_request, usd_per_million_tokens: interval of the cost at full
+    utilisation; planned_*: at the planned rate, by which rows are ordered. rank: in the plan, None for a list price outside it.
+    unsupported: why this release cannot build it.
     """
 
     replica: Replica
@@ -41,48 +50,72 @@ class ComparisonRow:
     price_source: str
     usd_per_request: PredictionInterval | None
     usd_per_million_tokens: PredictionInterval | None
+    planned_usd_per_request: float | None = None
+    planned_usd_per_million_tokens: float | None = None
+    capacity: str = ""
+    rank: int | None = None
+    unsupported: tuple[Rejection, ...] = ()
 
     @property
     def runs(self) -> bool:
         return self.replica.requests_per_s is not None
 
 
-def compare(request: ServiceRequest, catalog: Catalog, accelerators: Sequence[str] = ACCELERATORS) -> tuple[ComparisonRow, ...]:
-    """Cheapest first, then rows without a price, then accelerators on which the service is not possible."""
-    rows = [_row(best_replica(request, name, catalog), name, request, catalog) for name in accelerators]
-    rows += list(_cpu_rows(request, catalog))
-    priced = cheapest_first([r.usd_per_request.p50 if r.usd_per_request else None for r in rows])
-    return tuple(sorted((rows[i] for i in priced), key=lambda r: not r.runs))
+@dataclass(frozen=True)
+class Sale:
+    """A machine at its price in one place. fit, rank: of the plan, None for a list price."""
+
+    machine: Machine
+    region: str
+    capacity: str
+    usd_per_hour: float | None
+    price_as_of: str = ""
+    price_source: str = ""
+    fit: Fit | None = None
+    rank: int | None = None
 
 
-def _row(made: Replica, name: str, request: ServiceRequest, catalog: Catalog) -> ComparisonRow:
-    found = cheapest(catalog, lambda m: m.accelerator == name and m.accelerator_fraction == 1, made.accelerators)
-    if found is None or found.price_usd_per_hour is None:
-        return ComparisonRow(made, found.machine.name if found else "", "", None, "", "", None, None)
-    shared = found.machine.accelerator_count // made.accelerators
-    return priced(made, found, found.price_usd_per_hour / shared, request)
+def compare(
+    job: ServingJob,
+    catalog: Catalog,
+    names: Sequence[str] = ACCELERATORS,
+    fits: Sequence[Fit] = (),
+    a: Assumptions = DEFAULT,
+    c: Calibration | None = None,
+) -> tuple[ComparisonRow, ...]:
+    """Cheapest first, then rows without a price, then accelerators on which the service is not possible.
+
+    fits: of the plan, in order of rank; the accelerator of the first has only that fit.
+    """
+    sales = {name: list_sales(catalog, name) for name in names} | _plan_sales(fits, catalog)
+    wanted = {sale.machine.name: target_of(sale.machine, catalog) for some in sales.values() for sale in some}
+    found = replicas_on(job, [t for t in wanted.values() if t], a, c or calibration())
+    rows = [_cheapest(name, some, wanted, found, job) for name, some in sales.items() if name != CPU]
+    rows += list(_cpu_rows(job, catalog, sales.get(CPU, ()), a))
+    order = cheapest_first([row.planned_usd_per_request for row in rows])
+    return tuple(sorted((rows[i] for i in order), key=lambda row: not row.runs))
 
 
-def priced(made: Replica, found: Offering, usd: float, request: ServiceRequest) -> ComparisonRow:
-    """usd: per hour, of the replica."""
-    rate, out = made.requests_per_s, request.tokens[1] if request.generates else 0.0
-    each = None if rate is None else rate.inverse(usd / HOUR / request.reserve)
-    tokens = (
-        None
-        if each is None or not out
-        else PredictionInterval(*(per_million(v, out) or 0.0 for v in (each.p10, each.p50, each.p90)), each.n)
-    )
-    return ComparisonRow(made, found.machine.name, found.region, usd, found.price_as_of, found.price_source, each, tokens)
+def target_of(machine: Machine, catalog: Catalog) -> Target | None:
+    """Search target of one machine; None where facts of its accelerator are not published."""
+    row = query.accelerator(catalog, machine.accelerator) if machine.accelerator else None
+    if row is None or accelerators.of(row, catalog) is None:
+        return None
+    chips = machine.accelerator_count if machine.kind == "tpu" else 0
+    return target(machine, row, 1, catalog, chips, int(bool(chips)))
 
 
-def cheapest(catalog: Catalog, fits: Callable[[Machine], bool], count: int = 1) -> Offering | None:
-    """The on-demand offering with the lowest price for `count` accelerators in any region; None where no machine has that many."""
-    found = [o for m in catalog.machines if fits(m) and m.accelerator_count >= count for o in _on_sale(catalog, m)]
+def list_sales(catalog: Catalog, accelerator: str) -> list[Sale]:
+    """Machines with whole accelerators of a name, on demand, each in its cheapest region."""
+    whole = (m for m in catalog.machines if m.accelerator == accelerator and m.accelerator_fraction == 1 and m.accelerator_count)
+    return [sale for m in whole if (sale := cheapest(catalog, m))]
 
-    def share(o: Offering) -> float:
-        return (o.price_usd_per_hour or 0.0) / (max(o.machine.accelerator_count // count, 1) if count else 1)
 
-    return min(found, key=lambda o: (o.price_usd_per_hour is None, share(o), o.machine.name, o.region), default=None)
+def cheapest(catalog: Catalog, m: Machine) -> Sale | None:
+    """The lowest published on-demand price of a machine; without one no price; None where it is not sold on demand."""
+    found = _on_sale(catalog, m)
+    o = min(found, key=lambda o: (o.price_usd_per_hour is None, o.price_usd_per_hour or 0.0, o.region), default=None)
+    return Sale(m, o.region, str(o.capacity), o.price_usd_per_hour, o.price_as_of, o.price_source) if o else None
 
 
 def _on_sale(catalog: Catalog, m: Machine) -> list[Offering]:
@@ -95,61 +128,81 @@ def _on_sale(catalog: Catalog, m: Machine) -> list[Offering]:
     return [query.offer(catalog, m, region, mode) for region in regions]
 
 
-def best_replica(request: ServiceRequest, accelerator: str, catalog: Catalog) -> Replica:
-    """The replica with the fewest accelerators that holds the model and meets the goals."""
-    sold = {m.accelerator_count for m in catalog.machines if m.accelerator == accelerator and m.orderable} or {1}
-    found = replica(request, accelerator, catalog)
-    for width in (2, 4, 8):
-        if found.rejections and request.generates and width <= max(sold):
-            found = replica(request, accelerator, catalog, width)
+def _plan_sales(fits: Sequence[Fit], catalog: Catalog) -> dict[str, list[Sale]]:
+    """Machines of the plan by accelerator: of the chosen accelerator the chosen machine, of the others those with a price."""
+    found: dict[str, list[Sale]] = {}
+    for rank, fit in enumerate(fits, 1):
+        o, machine = fit.candidate, query.machine(catalog, fit.candidate.machine)
+        is_other = o.accelerator != fits[0].candidate.accelerator and o.price_usd_per_hour is not None
+        if machine and (rank == 1 or is_other):
+            sale = Sale(machine, o.region, o.capacity, o.price_usd_per_hour, o.price_as_of, o.price_source, fit, rank)
+            found.setdefault(o.accelerator, []).append(sale)
     return found
 
 
-def _cpu_rows(request: ServiceRequest, catalog: Catalog) -> Iterator[ComparisonRow]:
+def _cheapest(name: str, sales: Sequence[Sale], targets: dict[str, Target | None], found: Replicas, job: ServingJob) -> ComparisonRow:
+    """The replica with the lowest cost per request among the machines of an accelerator; without a price the fastest per accelerator."""
+    rows = []
+    for sale in sales:
+        t = targets[sale.machine.name]
+        replicas = found[t] if t else ()
+        rows += [priced(replica, sale, job) for replica in ([of_fit(sale.fit, replicas, job)] if sale.fit and replicas else replicas)]
+    if not rows:
+        reason = Reason.UNPUBLISHED if sales else Reason.REGIONS_UNKNOWN
+        missing = Rejection(Limit.DATA, reason=reason, subject="compute rate")
+        return ComparisonRow(Replica(name, 1, rejections=(missing,)), "", "", None, "", "", None, None)
+    return min(rows, key=_order)
+
+
+def _order(row: ComparisonRow) -> tuple:
+    """Possible before impossible, priced before unpriced, cheapest, nearest to its limits, fewest accelerators."""
+    r, cost = row.replica, row.planned_usd_per_request
+    distance = max((x.distance for x in r.rejections), default=1.0)
+    speed = (r.planned_requests_per_s or 0.0) / max(r.accelerators, 1)
+    return (not row.runs, cost is None, cost or 0.0, distance, -speed, r.accelerators, row.rank or 0, row.machine, row.region)
+
+
+def priced(made: Replica, sale: Sale, job: ServingJob) -> ComparisonRow:
+    """The cost of a replica: its share of a machine, or its machines."""
+    m, rate = sale.machine, made.planned_requests_per_s
+    on_machine = m.accelerator_count // made.accelerators if made.accelerators else 1
+    machines = 1 / on_machine if on_machine else made.accelerators / m.accelerator_count
+    usd = None if sale.usd_per_hour is None else sale.usd_per_hour * machines
+    known = usd is not None and rate is not None and made.requests_per_s is not None
+    each = made.requests_per_s.inverse(usd / HOUR) if known else None
+    planned, out = usd / HOUR / rate if known else None, job.output_tokens if job.generates else 0.0
+    tokens = PredictionInterval(each.p10 / out * 1e6, each.p50 / out * 1e6, each.p90 / out * 1e6, each.n) if each and out else None
+    serves_not = (Rejection(Limit.BLUEPRINT, reason=Reason.TPU_SERVING),) if m.kind == "tpu" else ()
+    return ComparisonRow(
+        replica=made,
+        machine=m.name,
+        region=sale.region,
+        usd_per_hour=usd,
+        price_as_of=sale.price_as_of,
+        price_source=sale.price_source,
+        usd_per_request=each,
+        usd_per_million_tokens=tokens,
+        planned_usd_per_request=planned,
+        planned_usd_per_million_tokens=per_million(planned, out),
+        capacity=sale.capacity,
+        rank=sale.rank,
+        unsupported=serves_not,
+    )
+
+
+def _cpu_rows(job: ServingJob, catalog: Catalog, sales: Sequence[Sale], a: Assumptions) -> Iterator[ComparisonRow]:
     """The cheapest CPU machine that serves the model, or the reason why none can."""
-    n, name = request.network, "CPU"
-    if n.active > cpu_roofline.LARGEST_PARAMETERS:
-        large = model_size_rejection(n.active, cpu_roofline.LARGEST_PARAMETERS)
-        yield ComparisonRow(Replica(name, 0, rejections=(large,)), "", "", None, "", "", None, None)
-        return
-    found = []
-    for m in catalog.machines:
-        core = core_of(m)
-        offer = cheapest(catalog, lambda other, m=m: other.name == m.name, 0) if core else None
-        if core and offer and offer.price_usd_per_hour:
-            found.append(priced(_cpu_replica(request, core, m), offer, offer.price_usd_per_hour, request))
-    running = [r for r in found if r.usd_per_request]
-    yield min(running or found, key=lambda r: (r.usd_per_request.p50 if r.usd_per_request else 0.0, r.machine))
+    sales = sales or [sale for m in catalog.machines if core_of(m) and m.vcpus and m.memory_bytes and (sale := cheapest(catalog, m))]
+    made = [(sale, replica) for sale in sales if (replica := on_cpu(job, sale.machine, a))]
+    rows = [priced(of_fit(sale.fit, [replica], job) if sale.fit else replica, sale, job) for sale, replica in made]
+    yield from sorted(rows, key=_order)[:1]
 
 
-def _cpu_replica(request: ServiceRequest, core: cpu_roofline.Core, m: Machine) -> Replica:
-    """Replica on a whole CPU machine; the estimate holds within a factor 2 either way."""
-    n, vcpus, name = request.network, m.vcpus or 0, f"CPU, {m.vcpus} vCPU of {m.family}"
-    weights = weight_bytes(n, request.numbers)
-    room = (m.memory_bytes or 0) * cpu_roofline.FREE_MEMORY - weights
-    if room <= 0:
-        have = (room + weights) / GIB
-        return Replica(name, 0, rejections=(Rejection(Limit.HOST_MEMORY, weights / GIB, have, "GiB", Reason.CPU_MEMORY),))
-    if not request.generates:
-        flops = (n.flops_per_sample or 2.0 * n.matmul * request.tokens[0]) * request.passes
-        taken = cpu_roofline.sample_seconds(core, vcpus, flops * (1 + request.lora_overhead), weights * request.passes)
-        if late := latency_rejections(taken, None, request.ttft_s):
-            return Replica(name, 0, rejections=late)
-        return _cpu_estimate(name, 1 / taken, taken, None, 1)
-    cache = (request.tokens[0] + request.tokens[1] / 2) * 2.0 * n.kv_heads * n.head_dim * 2.0 * n.layers
-
-    def at(running: int) -> cpu_roofline.Rate:
-        return cpu_roofline.generate(core, vcpus, n.active, weights, cache, request.tokens, running)
-
-    def keeps(running: int) -> bool:
-        r = at(running)
-        return running * cache <= room and not latency_rejections(r.ttft_s, r.tpot_s, request.ttft_s, request.tpot_s)
-
-    if not (maximum := max_concurrency(keeps)):
-        return Replica(name, 0, rejections=latency_rejections(at(1).ttft_s, at(1).tpot_s, request.ttft_s, request.tpot_s))
-    r = at(maximum)
-    return _cpu_estimate(name, r.requests_per_s, r.ttft_s, r.tpot_s, maximum)
-
-
-def _cpu_estimate(name: str, rate: float, ttft_s: float, tpot_s: float | None, running: int) -> Replica:
-    return Replica(name, 0, PredictionInterval(rate / 2, rate, rate * 2), ttft_s, tpot_s, running, "prior only")
+def on_cpu(job: ServingJob, m: Machine, a: Assumptions) -> Replica | None:
+    """A replica on a whole CPU machine; None where the rates of its cores are not published."""
+    core, active = core_of(m), job.network.active
+    if core is None or not (m.vcpus and m.memory_bytes):
+        return None
+    if job.generates and active > LARGEST_PARAMETERS:  # the reason on every CPU machine
+        return Replica(CPU, 0, rejections=(model_size_rejection(active, LARGEST_PARAMETERS),))
+    return cpu_replica(job, f"{CPU}, {m.vcpus} vCPU of {m.family}", CpuMachine(core, m.vcpus, m.memory_bytes), a)

@@ -37,7 +37,8 @@ TRAFFIC_ASSUMPTIONS = TrafficAssumptions()
 class ServiceCost:
     """Rate and price of a service.
 
-    requests_per_s: of one replica within its goals, reserve included. usd_per_hour: of one machine, which holds `copies` replicas.
+    requests_per_s: of one replica within its goals, reserve included. usd_per_hour: of one machine, which holds `copies`
+    replicas, or of the machines of one replica that spans several.
     output_tokens: of a request, 0 where none are generated. least: minimum replicas, 0 for scale to zero.
     """
 

@@ -1,72 +1,36 @@
-"""Rate of one replica of a service on an accelerator, by the estimator. Does not depend on prices or machines."""
+"""Rate of one replica of a service on each accelerator, by the search of the plan: the same latency model, percentiles and layouts."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from rackwright.catalog.models.architecture import Architecture
-from rackwright.catalog.read import Catalog
-from rackwright.diagnostics.errors import UserError
-from rackwright.estimator.calibration.coefficients import Calibration, calibration
-from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, NumberFormat, SampleConfig, ServingConfig, ServingLayout
-from rackwright.estimator.config.resolve import serving_case
-from rackwright.estimator.estimate import MAX_FILL, estimate
-from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.from_architecture import model_dimensions
-from rackwright.estimator.predict import ServingPrediction
+from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.estimator.result import PredictionInterval
-from rackwright.sizing.job import lora_overhead
-from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejections
-from rackwright.sizing.search.outcome import max_concurrency
-from rackwright.units import GIB
+from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.job import ServingJob
+from rackwright.sizing.metrics import ParallelLayout
+from rackwright.sizing.plan import Fit
+from rackwright.sizing.rejection import Limit, Reason, Rejection
+from rackwright.sizing.search.cpu_only import CpuMachine, evaluate_cpu
+from rackwright.sizing.search.outcome import Outcome, Spread
+from rackwright.sizing.search.replicas import HIGHEST_RATE, LOWEST_RATE
+from rackwright.sizing.search.search import search, weight_format
+from rackwright.sizing.search.serving import highest_rates
+from rackwright.sizing.search.target import Target, TargetArrays
 
-
-@dataclass(frozen=True)
-class ServiceRequest:
-    """A service in numbers.
-
-    passes: network passes per request, where nothing is generated. tpot_s, ttft_s: goals or None. reserve: share of the rate of a
-    replica that is planned with. max_sequences: concurrent requests that an engine allows.
-    """
-
-    model: str | dict[str, Any]
-    architecture: Architecture
-    tokens: tuple[float, float] = (0.0, 1.0)
-    numbers: NumberFormat = "bf16"
-    kv_numbers: NumberFormat | None = None
-    engine: str = "vllm"
-    passes: float = 1.0
-    max_context: int | None = None
-    ttft_s: float | None = None
-    tpot_s: float | None = None
-    cached_share: float = 0.0
-    loras: int = 0
-    lora_rank: int = 16
-    reserve: float = 0.8
-    max_sequences: int = 256
-    calibrated: Calibration | None = None
-    """Coefficients with the corrections of the user's runs; None for those of the release."""
-
-    @property
-    def generates(self) -> bool:
-        return self.architecture.kind == "llm"
-
-    @property
-    def network(self) -> ModelDimensions:
-        return model_dimensions(self.architecture)
-
-    @property
-    def lora_overhead(self) -> float:
-        """Share of FLOPs that adapters add."""
-        return lora_overhead(self.network, self.loras, self.lora_rank)
+BISECTIONS = 24
+"""Halvings of the logarithm of a rate; the last step is 1 part in 10^6 of it."""
+UNUSABLE = {Limit.PRECISION, Limit.DATA}
+"""Constraints that no layout and no load changes."""
 
 
 @dataclass(frozen=True)
 class Replica:
     """A replica on a number of accelerators.
 
-    requests_per_s: highest rate within the goals, before the reserve. concurrency: concurrent requests at that rate.
-    rejections: why the replica is not possible; then it has no numbers. `wording.plan_text` fills in refused.
+    planned_requests_per_s: highest rate within the goals at p80 of the latency, the rate that a plan counts with. requests_per_s: its
+    interval. ttft_s, tpot_s, concurrency: at the planned rate. rejections: why the replica is not possible; then it has no numbers.
+    `wording.plan_text` fills in refused.
     """
 
     accelerator: str
@@ -78,82 +42,123 @@ class Replica:
     evidence: str = ""
     refused: str = ""
     rejections: tuple[Rejection, ...] = ()
+    planned_requests_per_s: float | None = None
+    layout: ParallelLayout = field(default_factory=ParallelLayout)
 
 
-def replica(request: ServiceRequest, accelerator: str, catalog: Catalog, tensor: int = 1, pipeline: int = 1) -> Replica:
-    """A replica with this layout; with rejections where the estimator rejects it, the model does not fit, or it misses a latency goal."""
-    try:
-        if request.generates:
-            return _generating_replica(_config(request, accelerator, tensor, pipeline), request, catalog)
-        return _sampled_replica(request, accelerator, catalog)
-    except UserError as error:
-        rejections = (Rejection(Limit.ESTIMATE, reason=Reason.ESTIMATOR, detail=p.reason) for p in error.problems)
-        return Replica(accelerator, tensor * pipeline, rejections=tuple(rejections))
+Replicas = dict[Target, tuple[Replica, ...]]
+"""Replicas of each target, one per layout that meets the goals; one with rejections where none does."""
 
 
-def _sampled_replica(request: ServiceRequest, accelerator: str, catalog: Catalog) -> Replica:
-    hardware = HardwareConfig(accelerator=accelerator)
-    config = SampleConfig(model=request.model, hardware=hardware, passes=request.passes, numbers=request.numbers)
-    found = estimate(config, catalog=catalog)
-    if not found.fits:
-        need, have = found.peak_memory_bytes.p50 / GIB, found.capacity_bytes * MAX_FILL / GIB
-        larger = (Remedy.LARGER_ACCELERATOR,)
-        return Replica(accelerator, 1, rejections=(Rejection(Limit.DEVICE_MEMORY, need, have, "GiB", remedies=larger),))
-    assert found.samples_per_s is not None
-    slower = 1 + request.lora_overhead
-    rate = PredictionInterval(
-        *(v / slower for v in (found.samples_per_s.p10, found.samples_per_s.p50, found.samples_per_s.p90)), found.samples_per_s.n
-    )
-    late = 1 / rate.p50
-    if late_rejections := latency_rejections(late, None, request.ttft_s):
-        return Replica(accelerator, 1, rejections=late_rejections)
-    return Replica(accelerator, 1, rate, late, None, 1, found.evidence)
+def of_fit(fit: Fit, replicas: Sequence[Replica], job: ServingJob) -> Replica:
+    """The replica of a fit at the rate that its number of replicas implies: so many carry the traffic, and one fewer does not.
+
+    A fit that a pin keeps although it misses a goal has the rejected replica.
+    """
+    found = next((r for r in replicas if r.layout == fit.candidate.parallelism), replicas[0])
+    highest, count = found.planned_requests_per_s, fit.candidate.replicas
+    if highest is None or found.requests_per_s is None:
+        return found
+    too_few = job.rate / (count - 1) * (1 - 1e-9) if count > max(job.min_replicas, 1) else math.inf
+    planned = min(max(highest, job.rate / count), too_few)
+    return replace(found, planned_requests_per_s=planned, requests_per_s=found.requests_per_s.scaled(planned / highest))
 
 
-def _generating_replica(config: ServingConfig, request: ServiceRequest, catalog: Catalog) -> Replica:
-    accelerator, width = config.hardware.accelerator, config.hardware.count
-    c, case = request.calibrated or calibration(), serving_case(config, catalog=catalog)
+def replicas_on(job: ServingJob, targets: Sequence[Target], a: Assumptions, c: Calibration) -> Replicas:
+    """Replicas of a service on each target, whatever its traffic and its limits of replicas."""
+    if not targets:
+        return {}
+    targets = tuple(dict.fromkeys(targets))
+    machines, one = TargetArrays.of(targets), replace(job, min_replicas=1, max_replicas=None)
+    outcomes = search(one, machines, a, c)
+    found: dict[Target, list[Replica]] = {t: [] for t in targets}
+    for target, replica in _generating(one, machines, outcomes, a, c) if job.generates else _sampled(one, machines, a, c):
+        found[target].append(replica)
+    for target, outcome in zip(targets, outcomes, strict=True):
+        unusable = tuple(r for r in outcome.rejections if r.limit in UNUSABLE)
+        if unusable or not found[target]:
+            found[target] = [_refused(target.accelerator, replace(outcome, rejections=unusable or outcome.rejections))]
+    return {t: tuple(replicas) for t, replicas in found.items()}
 
-    def at(running: int) -> ServingPrediction:
-        return ServingPrediction.of(replace(case, concurrency=float(running)), c)
 
-    idle = at(1)
-    if not idle.can_start or idle.kv_tokens < sum(request.tokens):
-        have = float(case.chip.memory_bytes) / GIB
-        larger = (Remedy.LARGER_ACCELERATOR,)
-        full = Rejection(Limit.DEVICE_MEMORY, reason=Reason.NO_CACHE_ROOM, subject=str(width), amount=have, remedies=larger)
-        return Replica(accelerator, width, rejections=(full,))
-    maximum = max_concurrency(lambda running: _meets_goals(request, at(running)))
-    if not maximum:
-        late = latency_rejections(float(idle.ttft_s), float(idle.tpot_s), request.ttft_s, request.tpot_s)
-        return Replica(accelerator, width, rejections=late)
-    found = estimate(config.model_copy(update={"concurrency": float(maximum)}), c, catalog=catalog)
-    first, each = found.ttft_s, found.tpot_s
+def cpu_replica(job: ServingJob, name: str, machine: CpuMachine, a: Assumptions) -> Replica:
+    """A replica on a whole CPU machine: the rate beyond which the search rejects it."""
+    outcome = evaluate_cpu(replace(job, rate=float("inf"), min_replicas=1, max_replicas=None), machine, a)
+    able = next((r.have for r in outcome.rejections if r.reason is Reason.CPU_ENGINE_RATE), None)
+    others = tuple(r for r in outcome.rejections if r.reason is not Reason.CPU_ENGINE_RATE)
+    if others or not able:
+        return _refused(name, replace(outcome, rejections=others), 0)
+    return _replica(name, 0, able, outcome)
+
+
+def _generating(
+    job: ServingJob, machines: TargetArrays, outcomes: Sequence[Outcome], a: Assumptions, c: Calibration
+) -> Iterator[tuple[Target, Replica]]:
+    s, rates, load = highest_rates(job, machines, [weight_format(job, t) for t in machines.targets], a, c)
+    for row, (place, rate) in enumerate(zip(s.ways.target.tolist(), rates.tolist(), strict=True)):
+        if rate:
+            target, layout = machines.targets[place], s.ways.parallelism(row)
+            tpot = float(load.tpot_s[row]) if job.has_later_tokens else None
+            yield (
+                target,
+                Replica(
+                    target.accelerator, layout.accelerators, _interval(rate, outcomes[place].band), float(load.ttft_s[row]), tpot,
+                    max(round(float(load.running[row])), 1), outcomes[place].evidence, planned_requests_per_s=rate, layout=layout,
+                ),
+            )  # fmt: skip
+
+
+def _sampled(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibration) -> Iterator[tuple[Target, Replica]]:
+    """Replicas of networks that answer in whole forward passes: one accelerator each, so that equal ones have equal replicas."""
+    known: dict[tuple[str, float], Replica | None] = {}
+    for target in machines.targets:
+        key = target.accelerator, float(target.chip.memory_bytes)
+        if key not in known:
+            known[key] = _sampled_replica(job, target, a, c)
+        if replica := known[key]:
+            yield target, replica
+
+
+def _sampled_replica(job: ServingJob, target: Target, a: Assumptions, c: Calibration) -> Replica | None:
+    """None where the goals are missed without traffic."""
+    alone = TargetArrays.of([target])
+
+    def at(rate: float) -> Outcome:
+        return search(replace(job, rate=rate), alone, a, c)[0]
+
+    def is_met(rate: float) -> bool:
+        outcome = at(rate)
+        return outcome.replicas <= 1 and not outcome.rejections
+
+    rate = _highest_rate(is_met)
+    return _replica(target.accelerator, at(rate).parallelism.accelerators, rate, at(rate)) if rate else None
+
+
+def _highest_rate(meets: Callable[[float], bool]) -> float:
+    """Highest rate that meets the goals; 0 for none."""
+    low, high = LOWEST_RATE, HIGHEST_RATE
+    if not meets(low):
+        return 0.0
+    for _ in range(BISECTIONS):
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if meets(middle) else (low, middle)
+    return low
+
+
+def _replica(name: str, accelerators: int, rate: float, found: Outcome) -> Replica:
+    speed = found.speed
     return Replica(
-        accelerator, width, found.requests_per_s, first.p50 if first else None, each.p50 if each else None, maximum, found.evidence
-    )
+        name, accelerators, _interval(rate, found.band), speed.ttft_s, speed.tpot_s, speed.concurrency or 1, found.evidence,
+        planned_requests_per_s=rate, layout=found.parallelism,
+    )  # fmt: skip
 
 
-def _config(request: ServiceRequest, accelerator: str, tensor: int, pipeline: int) -> ServingConfig:
-    return ServingConfig(
-        model=request.model,
-        hardware=HardwareConfig(accelerator=accelerator, count=tensor * pipeline),
-        engine=EngineConfig(name=request.engine),
-        input_tokens=request.tokens[0],
-        output_tokens=request.tokens[1],
-        layout=ServingLayout(tensor=tensor, pipeline=pipeline),
-        concurrency=1.0,
-        weight_numbers=request.numbers,
-        kv_numbers=request.kv_numbers,
-        max_context=request.max_context,
-        max_sequences=request.max_sequences,
-        prefix_hit_rate=request.cached_share,
-        loras=request.loras,
-        lora_rank=request.lora_rank,
-    )
+def _refused(name: str, outcome: Outcome, accelerators: int | None = None) -> Replica:
+    count = outcome.parallelism.accelerators if accelerators is None else accelerators
+    return Replica(name, count, rejections=outcome.rejections, layout=outcome.parallelism)
 
 
-def _meets_goals(request: ServiceRequest, at: ServingPrediction) -> bool:
-    """Whether all requests run concurrently and the medians meet the latency goals."""
-    running = at.running >= at.case.concurrency * 0.999
-    return running and at.tpot_s <= (request.tpot_s or math.inf) and at.ttft_s <= (request.ttft_s or math.inf)
+def _interval(planned: float, band: Spread) -> PredictionInterval:
+    """Interval of a rate that was planned at p80 of its latency."""
+    median = planned * band.p80
+    return PredictionInterval(median / band.high, median, median / band.low, band.runs)

@@ -2,23 +2,27 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 from pydantic import TypeAdapter
 
 from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
+from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.economics import formulas
-from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare
+from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, on_cpu, target_of
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
-from rackwright.sizing.economics.replica import ServiceRequest, replica
+from rackwright.sizing.economics.replica import of_fit, replicas_on
+from rackwright.sizing.job import ServingJob
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
-from rackwright.sizing.workload_inputs import architecture_of
+from rackwright.sizing.rejection import Rejection
+from rackwright.sizing.unit import UNITS
+from rackwright.sizing.workload_inputs import architecture_of, workload_inputs
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 
@@ -26,8 +30,6 @@ MONTHS_COMPARED = 8
 """Number of fits whose month is compared with that of the chosen one."""
 MIN_SAVING = 0.05
 """Share of the monthly cost below which a saving is not reported."""
-ESTIMATOR_ENGINES = {"tensorrt-llm": "trtllm"}
-"""Names of engines in the estimator, where they differ."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,14 @@ REPORT_TPU = "TPU v5e"
 class Economics:
     """Economics of the chosen machines.
 
-    unit: what the service sells. mean, p95: requests/s. mean_point, p95_point, full_point: cost at these loads and at the highest load of
-    the minimum machines. curve: cost over load. revenue: None where the spec states none. `wording.plan_text` fills in warnings.
+    unit: what the service sells, in lots of `sizing.unit.UNITS` with `requests_per_lot` requests. mean, p95: requests/s. mean_point,
+    p95_point, full_point: cost at these loads and at the highest load of the minimum machines. curve: cost over load. revenue: None where
+    the spec states none. overruled: goals that pinned machines break. `wording.plan_text` fills in warnings.
     """
 
     spec: str
     model: str
-    unit: Literal["token", "image", "request"]
+    unit: Literal["token", "image", "request", "audio-second", "document"]
     machine: str
     service: ServiceCost
     mean_requests_per_s: float
@@ -76,6 +79,8 @@ class Economics:
     evidence: str
     warnings: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+    overruled: tuple[Rejection, ...] = ()
+    requests_per_lot: float = 1.0
 
     def as_json(self) -> dict[str, Any]:
         """Plain data with null for unknown values."""
@@ -87,24 +92,21 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     w, fit = _serving(spec), plan.chosen
     if fit is None:
         return None
-    request = replace(service_request(w, a), calibrated=calibrated(spec))
-    s, evidence = _service(w, request, fit, catalog)
-    p95 = fit.speed.requests_per_s or 0.0
+    job, c, kind = serving_job(w, a), calibrated(spec), architecture_of(w.model)[0].kind
+    services = _services(w, job, plan.fits[:MONTHS_COMPARED], catalog, a, c)
+    s, p95 = services[0], job.rate
     mean = w.mean_requests_per_second or p95 / TRAFFIC_ASSUMPTIONS.peak_to_mean
     full = s.requests_per_s * s.copies * s.least_machines
-
-    def month_of(other: Fit) -> Month:
-        return formulas.month(_service(w, request, other, catalog)[0], mean, p95, w.idle, plan.facts.weights_bytes)
-
+    months = [formulas.month(service, mean, p95, w.idle, plan.facts.weights_bytes) for service in services]
     earned = w.revenue_per_request
-    if earned is None and w.revenue is not None and request.generates:
-        earned = w.revenue * (w.output_tokens.mean if w.output_tokens else 0.0)
-    month = month_of(fit)
-    rows = comparison(request, catalog, (*ACCELERATORS, fit.candidate.accelerator))
+    if earned is None and w.revenue is not None and job.generates:
+        earned = w.revenue * job.output_tokens
+    rows = compare(job, catalog, ACCELERATORS, plan.fits, a, c)
     return Economics(
         spec=spec.name,
         model=plan.facts.model,
-        unit="token" if request.generates else "image" if request.architecture.kind == "diffusion" else "request",
+        unit=cast(Any, plan.facts.unit),
+        requests_per_lot=UNITS[plan.facts.unit].lot / plan.facts.units_per_request,
         machine=fit.candidate.label,
         service=s,
         mean_requests_per_s=mean,
@@ -114,42 +116,22 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         p95_point=formulas.point(s, p95),
         full_point=formulas.point(s, full),
         curve=formulas.curve(s, max(1.5 * p95, 2 * full)),
-        month=month,
-        revenue=formulas.returns(s, earned, mean, month.follows_usd, w.investment),
+        month=months[0],
+        revenue=formulas.returns(s, earned, mean, months[0].follows_usd, w.investment),
         comparison=rows,
-        report=_field_report(rows) if request.architecture.kind == "diffusion" else None,
-        assumptions=_assumptions(w, request, a),
-        evidence=evidence,
-        notes=(*_cheaper(month, {f.candidate.label: month_of(f) for f in plan.fits[1:MONTHS_COMPARED]}), *_notes(w, s, request, p95)),
+        report=_field_report(rows) if kind == "diffusion" else None,
+        assumptions=_assumptions(w, job, a),
+        evidence=fit.evidence,
+        notes=(*_cheaper(months[0], {f.candidate.label: m for f, m in zip(plan.fits[1:], months[1:], strict=False)}), *_notes(w, s, job)),
+        overruled=fit.overruled,
     )
 
 
-def comparison(request: ServiceRequest, catalog: Catalog, accelerators: Sequence[str] = ACCELERATORS) -> tuple[ComparisonRow, ...]:
-    """Comparison on each accelerator, once."""
-    return compare(request, catalog, tuple(dict.fromkeys(accelerators)))
-
-
-def service_request(w: Serve, a: Assumptions = DEFAULT) -> ServiceRequest:
-    """The service of a workload in the numbers of the estimator."""
-    architecture, name = architecture_of(w.model)
-    first: Any = next((p for p in (w.quantization, w.precision) if p != "auto"), architecture.weights_format)
-    return ServiceRequest(
-        model=name if w.model.base else dict(w.model.architecture or {}),
-        architecture=architecture,
-        tokens=tuple(tokens.mean if tokens else 1.0 for tokens in (w.input_tokens, w.output_tokens)),
-        numbers=first,
-        kv_numbers=None if w.kv_dtype == "auto" else w.kv_dtype,
-        engine="vllm" if w.engine == "auto" else ESTIMATOR_ENGINES.get(w.engine, w.engine),
-        passes=a.denoising_passes if architecture.kind == "diffusion" else 1.0,
-        max_context=w.max_context,
-        ttft_s=w.ttft.target if w.ttft else None,
-        tpot_s=w.tpot.target if w.tpot else None,
-        cached_share=w.prefix_cache_hit_rate,
-        loras=w.loras.count if w.loras else 0,
-        lora_rank=w.loras.rank if w.loras else 16,
-        reserve=a.max_utilisation,
-        max_sequences=a.max_sequences,
-    )
+def serving_job(w: Serve, a: Assumptions = DEFAULT) -> ServingJob:
+    """The service of a workload as the search of its plan takes it."""
+    job = workload_inputs(w, a).job
+    assert isinstance(job, ServingJob)
+    return job
 
 
 def _serving(spec: Spec) -> Serve:
@@ -161,18 +143,27 @@ def _serving(spec: Spec) -> Serve:
     raise UserError([problem], spec.name)
 
 
-def _service(w: Serve, request: ServiceRequest, fit: Fit, catalog: Catalog) -> tuple[ServiceCost, str]:
-    """Rate of a replica by the estimator, bounded so that the planned replicas are sufficient and one fewer is not."""
-    c, p = fit.candidate, fit.candidate.parallelism
-    found = replica(request, c.accelerator, catalog, p.tensor, p.pipeline)
-    peak, rate = fit.speed.requests_per_s or 0.0, found.requests_per_s.p50 * request.reserve if found.requests_per_s else 0.0
-    enough = peak / c.replicas
-    too_few = peak / (c.replicas - 1) * (1 - 1e-9) if c.replicas > max(w.min_replicas, 1) else math.inf
-    rate = min(max(rate, enough), too_few)
-    min_replicas = 0 if w.scale_to_zero else w.min_replicas
-    copies = max(c.accelerators_per_node // max(p.tensor * p.pipeline, 1), 1)
-    service = ServiceCost(rate, c.price_usd_per_hour, request.tokens[1] if request.generates else 0.0, min_replicas, copies)
-    return service, found.evidence or fit.evidence
+def _services(w: Serve, job: ServingJob, fits: Sequence[Fit], catalog: Catalog, a: Assumptions, c: Calibration) -> tuple[ServiceCost, ...]:
+    """Rate and price of a replica of each fit, in order."""
+    machines = {fit.candidate.machine: catalog.machine(fit.candidate.machine) for fit in fits}
+    targets = {name: target_of(machine, catalog) for name, machine in machines.items()}
+    found = replicas_on(job, [t for t in targets.values() if t], a, c)
+    services = []
+    for fit in fits:
+        t, machine = targets[fit.candidate.machine], machines[fit.candidate.machine]
+        replicas = found[t] if t else [r for r in [on_cpu(job, machine, a)] if r]
+        services.append(_service(w, job, fit, of_fit(fit, replicas, job).planned_requests_per_s if replicas else None))
+    return tuple(services)
+
+
+def _service(w: Serve, job: ServingJob, fit: Fit, rate: float | None) -> ServiceCost:
+    """Cost of a fit. rate: of one replica; None for pinned machines that miss a goal, whose replicas share the traffic."""
+    c = fit.candidate
+    copies = max(c.accelerators_per_node // c.parallelism.accelerators, 1)
+    machines = math.ceil(c.parallelism.accelerators / c.accelerators_per_node)
+    usd = None if c.price_usd_per_hour is None else c.price_usd_per_hour * machines
+    tokens = job.output_tokens if job.generates else 0.0
+    return ServiceCost(rate or job.rate / c.replicas, usd, tokens, 0 if w.scale_to_zero else w.min_replicas, copies)
 
 
 def _field_report(rows: tuple[ComparisonRow, ...]) -> FieldReport:
@@ -182,8 +173,8 @@ def _field_report(rows: tuple[ComparisonRow, ...]) -> FieldReport:
     return FieldReport("SDXL + LoRA", REPORTED, REPORT_TPU, ours, REPORT_SOURCE)
 
 
-def _assumptions(w: Serve, request: ServiceRequest, a: Assumptions) -> tuple[Assumption, ...]:
-    unused = {"denoising_passes"} if request.generates else set()
+def _assumptions(w: Serve, job: ServingJob, a: Assumptions) -> tuple[Assumption, ...]:
+    unused = {"denoising_passes"} if job.generates else set()
     unused |= {"peak_to_mean"} if w.mean_requests_per_second is not None else set()
     shared = (item for item in a.listed("serving") if item.name in ("max_utilisation", "denoising_passes"))
     return tuple(item for item in (*shared, *listed(TRAFFIC_ASSUMPTIONS)) if item.name not in unused)
@@ -197,12 +188,12 @@ def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[Note]:
         yield Note(NoteKind.CHEAPER_WITH_AUTOSCALING, {"machines": name, "usd": usd, "saved_usd": chosen.follows_usd - usd})
 
 
-def _notes(w: Serve, s: ServiceCost, request: ServiceRequest, p95: float) -> Iterator[Note]:
+def _notes(w: Serve, s: ServiceCost, job: ServingJob) -> Iterator[Note]:
     if s.usd_per_hour is None:
         yield Note(NoteKind.MACHINES_UNPRICED)
-    if w.max_replicas is not None and s.replicas(p95) > w.max_replicas:
-        yield Note(NoteKind.TRAFFIC_ABOVE_MAX_REPLICAS, {"replicas": s.replicas(p95), "max_replicas": w.max_replicas})
-    if w.revenue is not None and not request.generates:
+    if w.max_replicas is not None and s.replicas(job.rate) > w.max_replicas:
+        yield Note(NoteKind.TRAFFIC_ABOVE_MAX_REPLICAS, {"replicas": s.replicas(job.rate), "max_replicas": w.max_replicas})
+    if w.revenue is not None and not job.generates:
         yield Note(NoteKind.REVENUE_PER_TOKEN)
     if w.revenue is None and w.revenue_per_request is None:
         yield Note(NoteKind.NO_REVENUE)

@@ -86,7 +86,8 @@ def _generation(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome
     found = Outcome(memory=memory, precision=numbers, nodes=1)
     late = () if maximum else latency_rejections(rate.ttft_s, rate.tpot_s, job.ttft_s, job.tpot_s)
     rejections = (*_memory_rejections(memory), *_model_size_rejections(n.active), *_format_rejections(numbers, SIXTEEN), *late)
-    return _with_traffic(replace(found, rejections=rejections), job, rate.requests_per_s, (rate.ttft_s, rate.tpot_s), max(running, 1), a)
+    waits = rate.ttft_s, rate.tpot_s if job.has_later_tokens else None
+    return _with_traffic(replace(found, rejections=rejections), job, rate.requests_per_s, waits, max(running, 1), a)
 
 
 def _forward_passes(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome:

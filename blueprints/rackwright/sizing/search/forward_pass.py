@@ -62,7 +62,7 @@ def forward_pass_outcomes(
         key = (target.accelerator, float(target.chip.memory_bytes), numbers)
         if key not in found:
             table = pass_table(job, target, numbers, c)
-            found[key] = _best_rate(job, table, target, a) if job.ends else _service(job, table, target, a)
+            found[key] = (_best_rate if job.ends else _service)(job, table, target, numbers, a)
         outcomes.append(_deployed(job, found[key], target, numbers))
     return outcomes
 
@@ -85,38 +85,20 @@ def pass_table(job: ServingJob, target: Target, numbers: str, c: Calibration) ->
     return PassTable(batch, seconds, found.memory, float(target.chip.memory_bytes), Spread.of_time(found.residuals))
 
 
-def replica_rate(table: PassTable, goal: tuple[float, int] | None, a: Assumptions) -> tuple[float, int, float]:
-    """Highest rate of one replica within the goal (requests/s, before the reserve), its batch, and the latency at that rate.
-
-    goal: (seconds, percentile). The rate is 0 where no batch meets the goal even without other traffic.
-    """
-    best = (0.0, 0, 0.0)
-    for row in np.flatnonzero(table.fits(a)):
-        top = table.batch[row] / table.seconds[row]
-        low, high = 0.0, float(top)
-        for _ in range(30):
-            middle = (low + high) / 2
-            met = goal is None or _latency(table, int(row), middle, goal[1]) <= goal[0]
-            low, high = (middle, high) if met else (low, middle)
-        if low > best[0] * (1 + 1e-6):
-            best = (low, int(row), _latency(table, int(row), low * a.max_utilisation, goal[1] if goal else DEFAULT_PERCENTILE))
-    return best
-
-
-def _best_rate(job: ServingJob, table: PassTable, target: Target, a: Assumptions) -> Outcome:
+def _best_rate(job: ServingJob, table: PassTable, target: Target, numbers: str, a: Assumptions) -> Outcome:
     """The smallest batch near the highest rate that fits; the requested batch where the spec sets it."""
     fits, rate = table.fits(a), table.batch / table.seconds
-    if rejections := _memory_rejections(job, table, fits, target, a):
+    if rejections := _memory_rejections(job, table, fits, target, numbers, a):
         row = len(table.batch) - 1 if job.batch_size else 0
         return _outcome(table, row, rejections, a)
     row = len(table.batch) - 1 if job.batch_size else int(np.argmax(rate >= NEAR_BEST * rate[fits].max()))
     return replace(_outcome(table, row, (), a), speed=Speed(samples_per_s=float(rate[row]), batch_size=int(table.batch[row])))
 
 
-def _service(job: ServingJob, table: PassTable, target: Target, a: Assumptions) -> Outcome:
+def _service(job: ServingJob, table: PassTable, target: Target, numbers: str, a: Assumptions) -> Outcome:
     """The smallest batch limit that needs about the fewest replicas; times are those of p80."""
     fits = table.fits(a)
-    if rejections := _memory_rejections(job, table, fits, target, a):
+    if rejections := _memory_rejections(job, table, fits, target, numbers, a):
         return _outcome(table, 0, rejections, a)
     slow = replace(table, seconds=table.seconds * table.spread.p80)
     percentile = job.ttft[1] if job.ttft else DEFAULT_PERCENTILE
@@ -129,7 +111,7 @@ def _service(job: ServingJob, table: PassTable, target: Target, a: Assumptions) 
         samples_per_s=float(table.batch[row] / table.seconds[row]), ttft_s=latency, concurrency=int(table.batch[row]),
         requests_per_s=job.rate, unloaded_s=float(table.seconds[0]), batch_size=int(table.batch[row]),
     )  # fmt: skip
-    late = answer_rejection(alone, job.ttft, job.latency_key)
+    late = answer_rejection(alone, job.ttft, job.latency_key, target.quantization(linear_bytes(numbers)))
     if not late and job.ttft_s and latency > job.ttft_s:
         late = (Rejection(Limit.LATENCY, latency * 1000, job.ttft_s * 1000, "ms", Reason.REPLICAS_SEARCHED, subject=f"{MAX_REPLICAS:,}"),)
     if job.max_replicas is not None and count > job.max_replicas:
@@ -181,7 +163,9 @@ def _deployed(job: ServingJob, found: Outcome, target: Target, numbers: str) -> 
     return replace(found, speed=speed, work_s=job.requests / rate, nodes=target.nodes, replicas=count, max_replicas=count)
 
 
-def _memory_rejections(job: ServingJob, table: PassTable, fits: np.ndarray, target: Target, a: Assumptions) -> tuple[Rejection, ...]:
+def _memory_rejections(
+    job: ServingJob, table: PassTable, fits: np.ndarray, target: Target, numbers: str, a: Assumptions
+) -> tuple[Rejection, ...]:
     """Rejection where not even one sample fits, or not the batch size of the spec; the largest that fits is the remedy."""
     row = len(table.batch) - 1 if job.batch_size else 0
     if fits[row]:
@@ -194,6 +178,6 @@ def _memory_rejections(job: ServingJob, table: PassTable, fits: np.ndarray, targ
         remedies: tuple[str, ...] = (f"batch_size: {largest}", Remedy.LARGER_ACCELERATOR)
         reason, subject = Reason.BATCH_MEMORY, str(job.batch_size)
     else:
-        remedies = (*([f"quantization: {target.few_bits}"] if target.few_bits else []), Remedy.LARGER_ACCELERATOR)
+        remedies = (*target.quantization(linear_bytes(numbers)), Remedy.LARGER_ACCELERATOR)
         reason, subject = Reason.LIMIT, ""
     return (Rejection(Limit.DEVICE_MEMORY, need / GIB, have / GIB, "GiB per accelerator", reason, subject, remedies=remedies),)

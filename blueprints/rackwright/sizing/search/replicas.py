@@ -27,6 +27,10 @@ MIN_PERCENTILE = 95
 """Minimum percentile of time in which a replica has memory for its running requests."""
 TRIALS_PER_ROUND = 10
 """Replica counts tried per round."""
+LOWEST_RATE, HIGHEST_RATE = 1e-4, 1e5
+"""Requests/s of one replica between which its highest rate is searched."""
+RATE_ROUNDS = 7
+"""Rounds of TRIALS_PER_ROUND rates; the last step is 1 part in 10^6 of the rate."""
 PRIOR = DecodeCoefficients()
 """Decode coefficients that the first-token model was fitted with; the estimator uses the same."""
 NORMAL = {50: 0.0, 90: 1.282, 95: 1.645, 99: 2.326}
@@ -152,6 +156,18 @@ class ServingLayouts:
             low[searched] = np.maximum(low[searched], np.where(ok, 0, tried).max(axis=1))
             high[searched] = np.minimum(high[searched], np.where(ok, tried, MAX_REPLICAS).min(axis=1))
         return np.where(never, 0, high)
+
+    def highest_rate(self, max_utilisation: float) -> np.ndarray:
+        """Requests/s of one replica of each shape up to which it meets the goals; 0 where it misses them without traffic. As `fewest`."""
+        count = len(self.ways.target)
+        low, high = np.full(count, LOWEST_RATE), np.full(count, HIGHEST_RATE)
+        never = ~self.loaded(self.job.rate / low, max_utilisation).ok
+        steps, rows = np.arange(1, TRIALS_PER_ROUND + 1) / (TRIALS_PER_ROUND + 1), np.repeat(np.arange(count), TRIALS_PER_ROUND)
+        for _ in range(RATE_ROUNDS):
+            tried = low[:, None] * (high / low)[:, None] ** steps
+            ok = self.at(rows).loaded(self.job.rate / tried.ravel(), max_utilisation).ok.reshape(tried.shape)
+            low, high = np.where(ok, tried, low[:, None]).max(axis=1), np.where(ok, high[:, None], tried).min(axis=1)
+        return np.where(never, 0.0, low)
 
 
 def distinct_shapes(s: ServingLayouts, machines: TargetArrays) -> tuple[np.ndarray, np.ndarray]:

@@ -55,7 +55,7 @@ def _neuron_serving(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
 
 
 def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
-    formats = [_format(job, t) for t in machines.targets]
+    formats = [weight_format(job, t) for t in machines.targets]
     if job.generates:
         from rackwright.sizing.search.serving import best_batch, best_serving
 
@@ -84,7 +84,7 @@ def _sixteen_bits(target: Target) -> str:
     return "bf16" if "bf16" in dict(target.flops) else "fp16"
 
 
-def _format(job: ServingJob, target: Target) -> str:
+def weight_format(job: ServingJob, target: Target) -> str:
     """Weight format: the requested one, else the published one where the accelerator supports it, else 16 bit."""
     if job.precision != "auto":
         return job.precision
@@ -107,7 +107,7 @@ def _precision(precision: str, target: Target, weights: bool = False) -> tuple[R
     peaks = dict(target.flops)
     if precision in ("nf4", "fp32") or precision in peaks:
         return ()
-    if weights and precision == "fp4" and "bf16" in peaks:
+    if weights and precision == "fp4" and target.vendor == "NVIDIA" and "bf16" in peaks:
         return ()
     remedies = ("precision: fp16",) if precision == "bf16" else ("precision: bf16", Remedy.NEWER_ACCELERATOR)
     return (Rejection(Limit.PRECISION, reason=Reason.FORMAT, subject=target.accelerator, detail=precision, remedies=remedies),)

@@ -13,18 +13,24 @@ from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.estimator.serving import decode, throughput
 from rackwright.estimator.serving import memory as serving_memory
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.job import ServingJob
+from rackwright.sizing.job import ServingJob, linear_bytes
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejections
 from rackwright.sizing.search.outcome import Outcome
-from rackwright.sizing.search.replicas import MAX_REPLICAS, ReplicaLoad, ServingLayouts, distinct_shapes, interval_factors, serving_layouts
+from rackwright.sizing.search.replicas import (
+    LOWEST_RATE,
+    MAX_REPLICAS,
+    ReplicaLoad,
+    ServingLayouts,
+    distinct_shapes,
+    interval_factors,
+    serving_layouts,
+)
 from rackwright.sizing.search.target import Target, TargetArrays, rows_of
 from rackwright.units import GIB
 
 UNREACHABLE = 1e9
 """Distance beyond any computed one."""
-WIDE_WEIGHT_BYTES = 1.5
-"""Bytes per weight above which quantization is a remedy."""
 
 
 def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a: Assumptions, c: Calibration) -> list[Outcome]:
@@ -58,7 +64,8 @@ def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a:
         if memories.distance[row] > 1:
             found = replace(found, rejections=(_memory_rejection(s, memories, row, target),))
         elif not enough[row]:
-            late = latency_rejections(float(load.ttft_s[row]), float(load.tpot_s[row]), job.ttft_s, job.tpot_s)
+            fewer = target.quantization(linear_bytes(formats[i]))
+            late = latency_rejections(float(load.ttft_s[row]), float(load.tpot_s[row]), job.ttft_s, job.tpot_s, fewer)
             many = Rejection(Limit.THROUGHPUT, reason=Reason.REPLICAS_SEARCHED, subject=str(MAX_REPLICAS))
             found = replace(found, rejections=late or (many,))
         else:
@@ -94,9 +101,22 @@ def best_batch(job: ServingJob, machines: TargetArrays, formats: list[str], a: A
             outcomes.append(replace(found, rejections=(_memory_rejection(s, memory, row, target),)))
             continue
         tokens, at_once = float(rate[row]), float(running[row])
-        speed = Speed(tokens, tpot_s=at_once * count / tokens, concurrency=int(at_once), requests_per_s=tokens / job.output_tokens)
+        tpot_s = at_once * count / tokens if job.has_later_tokens else None
+        speed = Speed(tokens, tpot_s=tpot_s, concurrency=int(at_once), requests_per_s=tokens / job.output_tokens)
         outcomes.append(replace(found, speed=speed, work_s=job.requests * job.output_tokens / tokens))
     return outcomes
+
+
+def highest_rates(
+    job: ServingJob, machines: TargetArrays, formats: list[str], a: Assumptions, c: Calibration
+) -> tuple[ServingLayouts, np.ndarray, ReplicaLoad]:
+    """Every shape with the highest requests/s of one replica within the goals, and its load at that rate; 0 where it meets them never."""
+    s = serving_layouts(job, machines, formats, a, c)
+    rows, which = distinct_shapes(s, machines)
+    some = s.at(rows)
+    rate = np.where((_replica_memory(s).distance <= 1)[rows], some.highest_rate(a.max_utilisation), 0.0)
+    load = some.loaded(job.rate / np.maximum(rate, LOWEST_RATE), a.max_utilisation)
+    return s, rate[which], rows_of(load, which)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +173,9 @@ def _best(s: ServingLayouts, missed: np.ndarray, score: np.ndarray, accelerators
 
 
 def _deployed(job: ServingJob, found: Outcome, load: ReplicaLoad, row: int, count: int, nodes: int, kv_tokens: int) -> Outcome:
+    tpot_s = float(load.tpot_s[row]) if job.has_later_tokens else None
     speed = Speed(
-        tokens_per_s=job.rate * job.output_tokens, ttft_s=float(load.ttft_s[row]), tpot_s=float(load.tpot_s[row]),
+        tokens_per_s=job.rate * job.output_tokens, ttft_s=float(load.ttft_s[row]), tpot_s=tpot_s,
         concurrency=math.ceil(load.running[row]), requests_per_s=job.rate, kv_tokens=kv_tokens,
     )  # fmt: skip
     maximum = max(count, job.max_replicas or count)
@@ -165,10 +186,9 @@ def _deployed(job: ServingJob, found: Outcome, load: ReplicaLoad, row: int, coun
 
 def _memory_rejection(s: ServingLayouts, memory: ReplicaMemory, row: int, target: Target) -> Rejection:
     have, width = float(memory.budget[row]), float(np.broadcast_to(s.case.linear_bytes, s.ways.target.shape)[row])
-    fewer = target.few_bits and width > WIDE_WEIGHT_BYTES
-    remedies = (f"quantization: {target.few_bits}", Remedy.LARGER_ACCELERATOR) if fewer else (Remedy.LARGER_ACCELERATOR,)
-    need = float(memory.distance[row]) * have / GIB
-    return Rejection(Limit.DEVICE_MEMORY, need, have / GIB, "GiB per accelerator", Reason.REPLICA_MEMORY, remedies=remedies)
+    need, saved = float(memory.distance[row]) * have, float(memory.weights[row]) * (1 - 1 / width)
+    remedies = (*(target.quantization(width) if need - saved <= have else ()), Remedy.LARGER_ACCELERATOR)
+    return Rejection(Limit.DEVICE_MEMORY, need / GIB, have / GIB, "GiB per accelerator", Reason.REPLICA_MEMORY, remedies=remedies)
 
 
 def _no_layout(job: ServingJob, target: Target) -> Outcome:

@@ -11,6 +11,8 @@ from rackwright.estimator.case import Chip, Links, stack_cases
 from rackwright.sizing.search.layouts import Grid
 
 C = TypeVar("C")
+WIDE_WEIGHT_BYTES = 1.5
+"""Bytes per weight above which quantization is a remedy."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,10 @@ class Target:
     def few_bits(self) -> str:
         """The best weight format below 16 bit that it computes in, "" for none."""
         return next((name for name in ("fp8", "int8") if name in dict(self.flops)), "")
+
+    def quantization(self, weight_bytes: float) -> tuple[str, ...]:
+        """`quantization: fp8` as a remedy for weights of so many bytes; none where they are narrow already."""
+        return (f"quantization: {self.few_bits}",) if self.few_bits and weight_bytes > WIDE_WEIGHT_BYTES else ()
 
     def peak(self, numbers: str) -> float:
         """Dense peak of a format, tf32 for fp32; of 16 bit where the format is not supported."""

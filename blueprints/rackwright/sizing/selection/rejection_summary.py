@@ -15,7 +15,7 @@ class RejectionGroup:
     """A group of rejected candidates, each counted once under its worst constraint.
 
     count: candidates. alone: candidates that fail only this constraint. nearest: the candidate with the smallest distance.
-    rejection: its rejection by this constraint.
+    rejection: its rejection by this constraint. is_pinned: whether the group has a pinned candidate.
     """
 
     limit: Limit
@@ -23,6 +23,7 @@ class RejectionGroup:
     alone: int
     nearest: Rejected
     rejection: Rejection
+    is_pinned: bool = False
 
     @property
     def distance(self) -> float:
@@ -33,13 +34,18 @@ def rejection_summary(rejected: Sequence[Rejected]) -> tuple[RejectionGroup, ...
     """Groups by distance; those without a distance by count. `rejected` is in the order of the plan."""
     found: dict[tuple[str, ...], list[Rejected]] = {}
     for miss in rejected:
-        found.setdefault(_group_key(miss.rejections[0]), []).append(miss)
+        found.setdefault(_group_key(_deciding(miss)), []).append(miss)
     made = []
     for misses in found.values():
-        nearest = min(misses, key=lambda r: (r.rejections[0].distance, len(r.rejections)))
-        worst, alone = nearest.rejections[0], sum(len(r.rejections) == 1 for r in misses)
-        made.append(RejectionGroup(worst.limit, len(misses), alone, nearest, worst))
+        nearest = min(misses, key=lambda r: (_deciding(r).distance, len(r.rejections)))
+        worst, alone = _deciding(nearest), sum(len(r.rejections) == 1 for r in misses)
+        made.append(RejectionGroup(worst.limit, len(misses), alone, nearest, worst, any(r.candidate.pinned for r in misses)))
     return tuple(sorted(made, key=lambda c: (c.distance, -c.count, c.limit, c.rejection.reason, c.rejection.subject, c.rejection.detail)))
+
+
+def _deciding(miss: Rejected) -> Rejection:
+    """The pin, where it excludes the candidate; else the worst constraint."""
+    return next((r for r in miss.rejections if r.limit is Limit.PIN), miss.rejections[0])
 
 
 def _group_key(worst: Rejection) -> tuple[str, ...]:

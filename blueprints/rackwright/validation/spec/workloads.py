@@ -158,6 +158,17 @@ def ttft_exceeds_tpot(context: SpecContext) -> Iterator[Violation]:
             yield Violation(at / "ttft" / "target", "swap the two, or correct one", "The ttft target is below the tpot target")
 
 
+@rule("S-132", Level.WARNING)
+def tpot_needs_later_tokens(context: SpecContext) -> Iterator[Violation]:
+    """An answer of one token has no time per output token (TPOT)."""
+    for at, workload in context.each(Serve):
+        if workload.tpot and workload.output_tokens.mean <= 1:
+            message = (
+                f"The tpot target has no effect: answers have {workload.output_tokens.mean:g} token, so only the first token has a time"
+            )
+            yield Violation(at / "tpot", "remove it, or set output_tokens.mean to the length of an answer", message, about_key=True)
+
+
 @rule("S-65")
 def revenue_has_one_unit(context: SpecContext) -> Iterator[Violation]:
     """Revenue is given per token or per request, not both."""
