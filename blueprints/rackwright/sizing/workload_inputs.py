@@ -50,14 +50,18 @@ class WorkloadInputs:
         return isinstance(self.job, ServingJob) and not self.job.ends
 
 
-def workload_inputs(workload: Workload, a: Assumptions, catalog: Catalog | None = None) -> WorkloadInputs:
+def workload_inputs(workload: Workload, a: Assumptions, catalog: Catalog) -> WorkloadInputs:
     """Raises UserError when a model or an accelerator is not in the catalog, or the description of the model is wrong."""
     if isinstance(workload, Custom):
-        return _custom(workload, catalog or Catalog.default())
-    architecture, name = architecture_of(workload.model)
+        return _custom(workload, catalog)
     if isinstance(workload, (Serve, Batch)):
-        return _inference(workload, architecture, name, a)
-    return _training(workload, architecture, name, a)
+        return inference_inputs(workload, a)
+    return _training(workload, *architecture_of(workload.model), a)
+
+
+def inference_inputs(workload: Serve | Batch, a: Assumptions) -> WorkloadInputs:
+    """The same for inference, which needs no catalog of accelerators."""
+    return _inference(workload, *architecture_of(workload.model), a)
 
 
 def architecture_of(model: Model) -> tuple[Architecture, str]:
@@ -273,7 +277,7 @@ def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJ
     if job.generates and n.max_context and job.longest > n.max_context:
         yield Note(NoteKind.REQUESTS_TOO_LONG, {"tokens": job.longest, "positions": n.max_context})
     if isinstance(w, Serve) and not (w.latency or w.ttft or w.tpot):
-        yield Note(NoteKind.NO_LATENCY_GOAL)
+        yield Note(NoteKind.NO_LATENCY_GOAL, {"keys": "ttft, tpot" if job.generates else "latency"})
     if job.generates and not job.has_later_tokens and not (isinstance(w, Serve) and w.tpot):
         yield Note(NoteKind.ONE_TOKEN_ANSWERS)
     if job.generates and n.is_moe:

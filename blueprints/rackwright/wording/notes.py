@@ -11,7 +11,7 @@ TEXTS = {
         "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
     ),
     NoteKind.INVENTORY_NOT_READ: "An existing cluster is sized only for a pinned machine in this release; its inventory is not read",
-    NoteKind.NO_LATENCY_GOAL: "No latency goal is set (latency, or ttft and tpot for text): slow machines are not rejected",
+    NoteKind.NO_LATENCY_GOAL: "No latency goal is set ({keys}): slow machines are not rejected",
     NoteKind.ONE_TOKEN_ANSWERS: (
         "Answers have one token (output_tokens.mean: 1), so no time per output token (TPOT) exists; only the time to the first token counts"
     ),

@@ -22,7 +22,7 @@ from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
 from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.unit import UNITS
-from rackwright.sizing.workload_inputs import architecture_of, workload_inputs
+from rackwright.sizing.workload_inputs import architecture_of, inference_inputs
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 
@@ -129,7 +129,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
 
 def serving_job(w: Serve, a: Assumptions = DEFAULT) -> ServingJob:
     """The service of a workload as the search of its plan takes it."""
-    job = workload_inputs(w, a).job
+    job = inference_inputs(w, a).job
     assert isinstance(job, ServingJob)
     return job
 

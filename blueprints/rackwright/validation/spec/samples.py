@@ -1,9 +1,9 @@
-"""S-120..S-126: requests, images, audio and documents compared with the kind of the model."""
+"""S-120..S-126, N-35: requests, images, audio and documents compared with the kind of the model."""
 
 from collections.abc import Iterator
 
 from rackwright.catalog.models.architecture import Architecture
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.media import Image
 from rackwright.spec.workload import TRAINING, Batch, Serve, Workload
@@ -129,3 +129,13 @@ def document_fits_the_context(context: SpecContext) -> Iterator[Violation]:
         if length and limit and length > limit:
             message = f"sequence_length ({length:,}) exceeds the model's context of {limit:,} tokens"
             yield Violation(at / "sequence_length", f"set {limit} or less, and cut longer documents into parts", message)
+
+
+@rule("N-35", Level.WARNING, stage=Stage.BUILD, link="https://docs.vllm.ai/en/v0.27.0/models/supported_models/")
+def images_have_a_server(context: SpecContext) -> Iterator[Violation]:
+    """vLLM, the default server, runs no diffusion or vision models; their container must be set in `run`."""
+    for at, workload, architecture in inference(context):
+        served = isinstance(workload, Serve) and context.spec.blueprint.kind != "box"
+        if served and architecture.kind in ("diffusion", "vision") and workload.run.image is None:
+            message = f"The default server, vLLM, does not run {KINDS[architecture.kind]}"
+            yield Violation(at / "model", "set run.image and run.command to a server of this model", message, about_key=True)
