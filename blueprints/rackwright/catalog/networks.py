@@ -1,6 +1,6 @@
 """Published work of image networks: parameters, FLOPs and activations of one forward pass, by name.
 
-`networks.csv` has networks of benchmarks and diffusers, `image_networks.csv` the image classifiers of timm, with the size that timm measured.
+`networks.csv` has networks of benchmarks and diffusers, `image_networks.csv` the image classifiers of timm at the size of their run.
 """
 
 import re

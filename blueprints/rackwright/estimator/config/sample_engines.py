@@ -6,7 +6,7 @@ SAMPLE_ENGINES = (
     ("compile", ("torch.compile", "stable-fast", "nexfort", "onediff", "oneflow", "aitemplate", "max-autotune", "mindspore")),
     ("reference", ("(ngc)", "deeplearningexamples", "detectron2", "tensorflow", "paddlepaddle", "mxnet")),
 )
-"""Family -> parts of printed names, by priority. reference: training and inference scripts of 2019 to 2021 with their own input pipeline."""
+"""Family -> parts of printed names, by priority. reference: scripts of 2019 to 2021 with their own input pipeline."""
 
 
 def sample_engine(name: str) -> str:

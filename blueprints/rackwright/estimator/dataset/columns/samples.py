@@ -17,8 +17,10 @@ GLOBAL_BATCH = re.compile(r"batch_size is over all|images per second, all cards;
 """Texts of the columns metric and notes that count the batch over all accelerators."""
 PER_ITERATION = "denoising iteration"
 """Text of the column metric of rows that time single denoising steps."""
-PRINTED_SIZE = 640
-"""Side of the image for which Ultralytics prints FLOPs, also of networks for 1,280."""
+USUAL_PIXELS, USUAL_PARAMETERS_M = 224.0**2, 25.0
+"""Of a network that only the row describes and that prints no size."""
+WRITTEN_PER_ROOT = {"convolution": 0.7, "transformer": 0.8}
+"""Elements written per square root of FLOPs x pixels: 0.55 in ResNet-50, 0.79 in YOLOv5s, 1.07 in EfficientNet-B0, 0.8 in Swin-T."""
 UNSPECIFIED_WORK = {False: 2e13, True: 1e13}
 """FLOPs of a forward pass of a blank batch, in inference and training: large enough to fill an accelerator. Assumption, 2026-11."""
 MAX_UNSPECIFIED_BATCH = {False: 1024.0, True: 256.0}
@@ -30,6 +32,8 @@ GUIDED = ("unet", "pixart", "sd3")
 """Operations and networks that run a guided step as two samples. FLUX is distilled: one sample."""
 TOKENS_PER_ATTENTION = 9 * 64
 """Tokens at which attention scores are as many elements as the matrix products of a layer write: 9h per token, heads of 64."""
+FLOPS_PER_SCORE = 4 * 64
+"""Attention FLOPs per score: two products over a head of 64."""
 GLOBAL_ATTENTION = re.compile(r"vit|deit|beit|eva|aimv2|cait|xcit")
 MAXQ_WATTS = 300.0
 """Power of RTX PRO 6000 Max-Q. Source: NVIDIA data sheet, 2025."""
@@ -47,7 +51,7 @@ def sample_case(row: PrintedRow, catalog: Catalog | None = None) -> SampleCase:
     is_guided = network.is_diffusion and not training and any(part in f"{network.operation} {network.name}" for part in GUIDED)
     is_whole = network.is_diffusion and per_image > 1
     return SampleCase(
-        network=ModelDimensions(total=network.parameters, trunk=network.parameters, flops_per_sample=network.flops),
+        network=ModelDimensions(total=network.parameters, trunk=network.parameters, flops_per_sample=network.flops + network.attention_flops),
         chip=accelerators.chip(a, numbers, power_watts=MAXQ_WATTS if "max-q" in row.lower("hardware").replace("maxq", "max-q") else None),
         batch=_batch(row, network, count, training),
         task=_task(row, training),
@@ -73,16 +77,15 @@ def _network(row: PrintedRow) -> Network:
     found = find_network(name)
     if found is None and not printed:
         raise UnsupportedRow(f"{row.id} model: {name!r} has no published FLOPs")
+    parameters = row.number("params_m")
     if found is None:
         operation = "transformer" if re.search(r"swin|mlp|mixer|vit", name.lower()) else "convolution"
-        found = Network(name, operation, round(pixels**0.5) or PRINTED_SIZE, 1e6 * (row.number("params_m") or 25.0), 1e9 * (printed or 0), 0)
-        is_resized = name.lower().startswith("yolov5")
-        return replace(found, image_px=PRINTED_SIZE).at(pixels) if is_resized and pixels else found
-    found = found.at(pixels) if pixels and "3d" not in found.name else found
-    if printed:
-        flops = 1e9 * printed
-        found = replace(found, flops=flops, activations=found.activations * flops / found.flops)
-    return replace(found, parameters=1e6 * (row.number("params_m") or found.parameters / 1e6))
+        pixels, flops = pixels or USUAL_PIXELS, 1e9 * (printed or 0.0)
+        written = WRITTEN_PER_ROOT[operation] * (flops * pixels) ** 0.5
+        found = Network(name, operation, round(pixels**0.5), 1e6 * (parameters or USUAL_PARAMETERS_M), flops, written)
+    elif pixels and "3d" not in found.name:
+        found = found.at(pixels)
+    return replace(found, parameters=1e6 * parameters) if parameters else found
 
 
 def _batch(row: PrintedRow, network: Network, count: int, training: bool) -> float:
@@ -127,10 +130,24 @@ def _engine(row: PrintedRow) -> str:
 
 
 def _activations(row: PrintedRow, network: Network) -> float:
-    """Return the elements written per pass; without the attention scores where the kernel does not store them. 0: usual."""
-    if network.layers or not GLOBAL_ATTENTION.search(network.name) or "swin" in network.name:
+    """Return the elements written per pass, with the attention scores where the kernel stores them."""
+    is_fused = _has_fused_attention(row)
+    if network.attention_flops or network.is_diffusion:
+        return network.activations + (0.0 if is_fused else network.attention_flops / FLOPS_PER_SCORE)
+    if not is_fused or not GLOBAL_ATTENTION.search(network.name) or "swin" in network.name:
         return network.activations
-    release = re.search(r"pytorch (\d+)\.", row.lower("framework"))
-    is_fused = (release and int(release.group(1)) >= 2) or row.lower("compile") not in ("", "no")
     tokens = 0.9 * network.flops / (2 * network.parameters)  # a tenth of the FLOPs are attention's
-    return network.activations * TOKENS_PER_ATTENTION / (TOKENS_PER_ATTENTION + tokens) if is_fused else network.activations
+    return network.activations * TOKENS_PER_ATTENTION / (TOKENS_PER_ATTENTION + tokens)
+
+
+def _has_fused_attention(row: PrintedRow) -> bool:
+    """Return whether attention does not store its scores: PyTorch 2 (SDPA), xformers, compilers, and engines of 2022 and later."""
+    framework = row.lower("framework")
+    if "default attention" in framework:
+        return False
+    release = re.search(r"pytorch (?:nightly )?(\d+)", framework)
+    if release and "xformers" not in framework:
+        return int(release.group(1)) >= 2 or "nightly" in framework or "neuron" in framework
+    return row.lower("compile") not in ("", "no") or bool(
+        re.search("xformers|diffusers|mlperf|tensorrt|jax", f"{framework} {row.lower('scenario')}")
+    )
