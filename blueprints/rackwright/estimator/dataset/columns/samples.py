@@ -51,7 +51,7 @@ def sample_case(row: PrintedRow, catalog: Catalog | None = None) -> SampleCase:
     is_guided = network.is_diffusion and not training and any(part in f"{network.operation} {network.name}" for part in GUIDED)
     is_whole = network.is_diffusion and per_image > 1
     return SampleCase(
-        network=ModelDimensions(total=network.parameters, trunk=network.parameters, flops_per_sample=network.flops + network.attention_flops),
+        network=ModelDimensions(total=network.parameters, trunk=network.parameters, flops_per_sample=network.flops),
         chip=accelerators.chip(a, numbers, power_watts=MAXQ_WATTS if "max-q" in row.lower("hardware").replace("maxq", "max-q") else None),
         batch=_batch(row, network, count, training),
         task=_task(row, training),
