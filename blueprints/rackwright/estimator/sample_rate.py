@@ -16,7 +16,8 @@ from rackwright.estimator.model.dimensions import Num
 from rackwright.estimator.sample_case import DIFFUSION, SampleCase
 from rackwright.estimator.samples import BANDWIDTH_SHARE, FLOPS_PER_WATT
 
-METRIC, FILES = "samples_per_s_per_accel", ("diffusion_vision",)
+METRIC, FILES = "samples_per_s_per_accel", ("diffusion_vision", "inference_more", "training_more")
+TRANSFORMERS = ("transformer", "encoder", "dit")
 REFERENCE_FLOPS = 250e12
 """Sustained 16-bit FLOP/s of an A100, of which the efficiency coefficients are a share."""
 OVERLAP_POWER = 3.0
@@ -30,10 +31,18 @@ BACKWARD_LAUNCHES = 3.0
 """Kernel launches of a training step over those of its forward pass: backward twice, as its FLOPs."""
 OPTIMIZER_PASSES = 6.0
 """Times that the weights are read or written in one optimizer step with Adam: gradient, two moments, weight."""
-USUAL_KERNELS = {"convolution": 60.0, "depthwise": 90.0, "transformer": 75.0, "detector": 110.0, "unet": 600.0, "dit": 600.0}
+USUAL_KERNELS = {
+    "convolution": 60.0,
+    "depthwise": 90.0,
+    "transformer": 75.0,
+    "encoder": 75.0,
+    "detector": 110.0,
+    "unet": 600.0,
+    "dit": 600.0,
+}
 """Matrix products and convolutions of networks of each kind, from the rows of catalog/data/networks.csv."""
 USUAL_ACTIVATIONS_PER_FLOP = {
-    "convolution": 1.35e-3, "depthwise": 1.1e-2, "transformer": 5e-4, "detector": 7e-4, "unet": 3e-4, "dit": 1.2e-4,
+    "convolution": 1.35e-3, "depthwise": 1.1e-2, "transformer": 5e-4, "encoder": 5e-4, "detector": 7e-4, "unet": 3e-4, "dit": 1.2e-4,
 }  # fmt: skip
 """Elements written per forward FLOP of networks of each kind, from the rows of catalog/data/networks.csv."""
 KERNELS_PER_LAYER = 6.0
@@ -72,6 +81,7 @@ class VisionCoefficients(PassCoefficients):
     convolution: float = fitted(0.6, 0.1, 1.25, "dense convolutions over the sustained rate of a large matrix product")
     depthwise: float = fitted(0.5, 0.1, 1.25, "networks with depthwise convolutions, the same")
     transformer: float = fitted(0.65, 0.1, 1.25, "transformers, the same")
+    encoder: float = fitted(0.65, 0.1, 1.25, "encoders of text and speech, the same")
     detector: float = fitted(0.6, 0.1, 1.25, "detectors with region proposals, the same")
     fp32: float = fitted(1.2, 0.3, 2.5, "fp32 convolutions, the same; Winograd's algorithm needs fewer FLOPs")
     graph: float = fitted(0.7, 0.05, 2.0, "graph runtimes without tuned kernels (ONNX Runtime, Paddle Inference) over TensorRT")
@@ -96,7 +106,7 @@ def pass_seconds(case: SampleCase, k: Any) -> Num:
     n, chip, kind, training = case.network, case.chip, case.kind, np.asarray(case.is_training)
     rounds = np.where(training, np.where(np.equal(case.task, "adapter"), 2.0, 3.0) + case.recompute, 1.0)
     per_second = chip.bandwidth_bytes_per_s * BANDWIDTH_SHARE
-    is_transformer = np.isin(kind, ("transformer", "dit"))
+    is_transformer = np.isin(kind, TRANSFORMERS)
     traffic = _traffic(case, k) * np.where(is_transformer, k.traffic_transformer, 1.0) * np.where(training, k.traffic_backward, 1.0)
     width = lookup_by_label(case.numbers, ELEMENT_BYTES, 2.0)
     moved = case.batch * case.guidance * activations(case) * rounds * traffic + n.total * np.where(training, OPTIMIZER_PASSES, 1.0)
@@ -104,7 +114,8 @@ def pass_seconds(case: SampleCase, k: Any) -> Num:
     computing, moving = case.flops * rounds / matrix_flops_per_s(case, k), moved * width / per_second
     device = (computing**overlap + moving**overlap) ** (1 / overlap)
     host = kernels(case) * _launch_s(case, k) * np.where(training, BACKWARD_LAUNCHES + case.recompute, 1.0)
-    host = host + case.batch * np.where(np.equal(_engine(case), "reference"), np.where(training, k.input_training, k.input_inference), 0.0)
+    reads_images = np.equal(_engine(case), "reference") & np.not_equal(kind, "encoder")
+    host = host + case.batch * np.where(reads_images, np.where(training, k.input_training, k.input_inference), 0.0)
     overlapped = (device**OVERLAP_POWER + host**OVERLAP_POWER) ** (1 / OVERLAP_POWER)
     seconds = np.where(np.isin(_engine(case), ("tensorrt", "graph")), device + host, overlapped)
     return seconds * np.where(training, 1 + k.scaling * np.log2(np.maximum(case.accelerators, 1)), 1.0)
@@ -127,10 +138,10 @@ def matrix_flops_per_s(case: SampleCase, k: Any) -> Num:
     of_kind = {name: getattr(k, name) for name in USUAL_KERNELS if hasattr(k, name)}
     share = lookup_by_label(kind, of_kind, 1.0) * lookup_by_label(case.numbers, {"fp8": k.narrow, "int8": k.narrow}, 1.0)
     share = share * np.where(np.equal(case.numbers, "tf32"), k.tf32, 1.0)
-    share = share * np.where(np.equal(case.numbers, "fp32") & ~np.isin(kind, ("transformer", "dit")), k.fp32, 1.0)
+    share = share * np.where(np.equal(case.numbers, "fp32") & ~np.isin(kind, TRANSFORMERS), k.fp32, 1.0)
     share = share * np.where(np.equal(case.engine, "graph") & ~_runs_graph(chip), k.graph, 1.0)
     for prefix, factor in zip(GRAPH_GENERATIONS, (k.tpu, k.neuron, k.gaudi, k.ascend), strict=True):
-        share = share * np.where(np.char.startswith(chip.generation, prefix), factor, 1.0)
+        share = share * np.where(np.char.startswith(np.asarray(chip.generation, dtype=str), prefix), factor, 1.0)
     base = chip.base_peak_flops * chip.sustained_share
     limit = np.minimum(1.0, chip.watts * lookup_by_label(chip.generation, FLOPS_PER_WATT, np.inf) / base)
     return share * chip.peak_flops * chip.sustained_share * limit**k.power * (base / REFERENCE_FLOPS) ** -k.size
@@ -150,7 +161,7 @@ def kernels(case: SampleCase) -> Num:
 
 
 def _runs_graph(chip: Chip) -> Num:
-    return np.any([np.char.startswith(chip.generation, prefix) for prefix in GRAPH_GENERATIONS], axis=0)
+    return np.any([np.char.startswith(np.asarray(chip.generation, dtype=str), prefix) for prefix in GRAPH_GENERATIONS], axis=0)
 
 
 def _engine(case: SampleCase) -> Text:
@@ -174,7 +185,7 @@ def _launch_s(case: SampleCase, k: Any) -> Num:
 def classes(case: SampleCase) -> tuple[str, ...]:
     """Return the residual classes of one case: the kind of network with its task, then the task."""
     kind = str(case.kind)
-    family = "diffusion" if kind in DIFFUSION else "encoder" if case.network.vocab else "vision"
+    family = "diffusion" if kind in DIFFUSION else "encoder" if kind == "encoder" or case.network.vocab else "vision"
     task = "training" if bool(case.is_training) else "inference"
     return (f"{family} {task}", task, "all")
 

@@ -28,6 +28,8 @@ USUAL_STEPS = {"pixart": 20.0, "sd3": 28.0, "flux": 28.0, "ddpm": 1000.0, "stabl
 """Default num_inference_steps of the pipelines in diffusers, for rows without steps, which are not scored."""
 DECODER_FLOPS_PER_PIXEL = 2.5e12 / 512**2
 """FLOPs of the latent decoder of Stable Diffusion per pixel, counted from its configuration (vae/config.json)."""
+NEURON_CORES = 2
+"""NeuronCores of Inferentia2 and Trainium1 (AWS Neuron documentation, NeuronCore-v2)."""
 GUIDED = ("unet", "pixart", "sd3")
 """Operations and networks that run a guided step as two samples. FLUX is distilled: one sample."""
 TOKENS_PER_ATTENTION = 9 * 64
@@ -43,7 +45,7 @@ def sample_case(row: PrintedRow, catalog: Catalog | None = None) -> SampleCase:
     """Return the case of a row. Raises UnsupportedRow when the network, its steps or the accelerator are unknown, and BrokenCell."""
     network, count, training = _network(row), row.count("accel_count") or 1, row.lower("task") != "inference"
     a = accelerators.find(accelerator_name(row), catalog)
-    numbers = _numbers(row, a.generation)
+    numbers = sample_number_format(row, a.generation)
     per_image = 1.0
     if network.is_diffusion and not training and PER_ITERATION not in row.lower("metric"):
         usual = next((steps for name, steps in USUAL_STEPS.items() if network.name.startswith(name)), 50.0)
@@ -56,7 +58,7 @@ def sample_case(row: PrintedRow, catalog: Catalog | None = None) -> SampleCase:
         batch=_batch(row, network, count, training),
         task=_task(row, training),
         numbers=numbers,
-        engine=_engine(row),
+        engine=sample_engine_family(row),
         operation=network.operation,
         passes=per_image,
         guidance=2.0 if is_guided else 1.0,
@@ -94,6 +96,8 @@ def _batch(row: PrintedRow, network: Network, count: int, training: bool) -> flo
     if not printed:
         return min(max(UNSPECIFIED_WORK[training] / network.flops, 1.0), MAX_UNSPECIFIED_BATCH[training])
     texts = f"{row.lower('metric')} {row.notes}"
+    if "over the cores" in row.lower("scenario"):
+        return NEURON_CORES * printed  # each core runs its own batch
     is_global = bool(GLOBAL_BATCH.search(texts)) or "detectron2" in row.lower("framework")
     return printed / count if is_global else printed
 
@@ -104,14 +108,14 @@ def _task(row: PrintedRow, training: bool) -> str:
     return "training" if row.lower("task") in ("training", "full fine-tune", "dreambooth") else "adapter"
 
 
-def _numbers(row: PrintedRow, generation: str) -> str:
+def sample_number_format(row: PrintedRow, generation: str) -> str:
     """Return the format of the products. Weight-only formats compute in 16 bit, as do dynamic ones without a compiler."""
     printed, compiled = row.lower("precision"), bool(row.text("compile")) and row.lower("compile") != "no"
     is_weight_only = re.search(r"wo\b|weights|nf4|qlora|base", printed)
     is_dynamic = re.search(r"dq|dynamic|torchao", printed) and not compiled
     if not is_weight_only and not is_dynamic and (narrow := re.search(r"int8|fp8", printed)):
         return narrow.group(0)
-    is_engine = _engine(row) == "tensorrt"
+    is_engine = sample_engine_family(row) == "tensorrt"
     if re.search(r"fp16|bf16|mixed", printed):
         return "fp16"
     if "mlperf" in row.lower("scenario") and is_engine:
@@ -123,7 +127,7 @@ def _numbers(row: PrintedRow, generation: str) -> str:
     return "fp32" if "fp32" in printed or "detectron2" in row.lower("framework") else "fp16"
 
 
-def _engine(row: PrintedRow) -> str:
+def sample_engine_family(row: PrintedRow) -> str:
     family = sample_engine(f"{row.text('framework')} {row.text('compile')}")
     is_tuned = "mlperf" in row.lower("scenario") and family == "eager" and not re.search("pytorch|krai", row.lower("framework"))
     return "tensorrt" if is_tuned else family
@@ -131,7 +135,7 @@ def _engine(row: PrintedRow) -> str:
 
 def _activations(row: PrintedRow, network: Network) -> float:
     """Return the elements written per pass, with the attention scores where the kernel stores them."""
-    is_fused = _has_fused_attention(row)
+    is_fused = has_fused_attention(row)
     if network.attention_flops or network.is_diffusion:
         return network.activations + (0.0 if is_fused else network.attention_flops / FLOPS_PER_SCORE)
     if not is_fused or not GLOBAL_ATTENTION.search(network.name) or "swin" in network.name:
@@ -140,7 +144,7 @@ def _activations(row: PrintedRow, network: Network) -> float:
     return network.activations * TOKENS_PER_ATTENTION / (TOKENS_PER_ATTENTION + tokens)
 
 
-def _has_fused_attention(row: PrintedRow) -> bool:
+def has_fused_attention(row: PrintedRow) -> bool:
     """Return whether attention does not store its scores: PyTorch 2 (SDPA), xformers, compilers, and engines of 2022 and later."""
     framework = row.lower("framework")
     if "default attention" in framework:
