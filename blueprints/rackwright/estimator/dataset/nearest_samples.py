@@ -107,7 +107,8 @@ def _comparable_runs(catalog: Catalog | None = None) -> tuple[ComparableSampleRu
 def _features(case: SampleCase, accelerator: str, catalog: Catalog | None) -> SampleFeatures:
     a = accelerators.find(accelerator, catalog)
     size = float(np.maximum(case.network.flops_per_sample, 1.0))
+    numbers = "16 bit" if str(case.numbers) in ("bf16", "fp16") else str(case.numbers)
     return SampleFeatures(
-        str(case.task), str(case.kind), a.name, a.generation, str(case.numbers), str(case.engine), size, float(case.batch),
+        str(case.task), str(case.kind), a.name, a.generation, numbers, str(case.engine), size, float(case.batch),
         float(case.accelerators),
     )  # fmt: skip
