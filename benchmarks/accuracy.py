@@ -1,6 +1,6 @@
 """Predictions of the shipped estimator beside what was measured.
 
-    python benchmarks/accuracy.py --measured DIR --predictions OUT.csv     any folder with the seven files
+    python benchmarks/accuracy.py --measured DIR --predictions OUT.csv     any folder with files of their names
     python benchmarks/accuracy.py --folds [--date 2026-11-21]              refits without what is judged; writes docs/accuracy.md
 
 One line per row and metric: csv,row_id,metric,unit,measured,predicted,p10,p90,status,reason. status: ok, unsupported or broken. Which
@@ -236,7 +236,7 @@ def _checked(folder: Path) -> list[Line]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--measured", type=Path, default=DATA, help="folder with the seven CSV files")
+    ask.add_argument("--measured", type=Path, default=DATA, help="folder with the CSV files")
     ask.add_argument("--predictions", type=Path, help="where the lines go")
     ask.add_argument("--folds", action="store_true", help="refit without what is judged, and write docs/accuracy.md")
     ask.add_argument("--date", default=datetime.date.today().isoformat(), help="of the page")

@@ -26,8 +26,6 @@ GBPS = times(1e9 / 8)
 GB_S = times(1e9)
 MB_S = times(1e6)
 TERA = times(1e12)
-GIGA = times(1e9)
-MEGA = times(1e6)
 SIZES = ("min", "second", "step", "max", "large_step", "large_step_above", "server")
 MODES = many(CapacityMode)
 PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "box-image", "server-image")
@@ -299,29 +297,4 @@ CAPACITY_RULES = sourced_table(
     same(words, "family notes"),
     same(maybe(CapacityMode), "capacity"),
     same(positive, "value"),
-)
-
-OPERATION = one_of("convolution", "depthwise", "transformer", "detector", "unet", "dit")
-WORK: dict[str, tuple[str, Parse]] = {"parameters_m": ("parameters", MEGA), "activations_m": ("activations", MEGA)}
-
-NETWORKS = sourced_table(
-    "networks.csv",
-    "name",
-    same(text, "name"),
-    same(OPERATION, "operation"),
-    same(count, "image_px layers"),
-    same(words, "notes"),
-    {"aliases": ("aliases", lambda cell: tuple(cell.split("|")) if cell else ())},
-    {"gflops": ("flops", GIGA), "attention_gflops": ("attention_flops", lambda cell: number(cell) * 1e9)},
-    WORK,
-)
-
-IMAGE_NETWORKS = sourced_table(
-    "image_networks.csv",
-    "name",
-    same(text, "name"),
-    same(OPERATION, "operation"),
-    same(count, "image_px"),
-    {"gmacs": ("flops", times(2e9))},
-    WORK,
 )

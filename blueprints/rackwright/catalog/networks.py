@@ -1,6 +1,6 @@
 """Published work of image networks: parameters, FLOPs and activations of one forward pass, by name.
 
-`networks.csv` has networks of benchmarks and diffusers, `image_networks.csv` the image classifiers of timm, with the size that timm measured.
+`networks.csv` has networks of benchmarks and diffusers, `image_networks.csv` the image classifiers of timm at the size of their run.
 """
 
 import re
@@ -8,10 +8,33 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from rackwright.catalog import columns as tables
-from rackwright.catalog.csv_table import Record
+from rackwright.catalog.csv_table import Parse, Record, count, number, one_of, same, sourced_table, text, times, words
 
 DATA = Path(__file__).parent / "data"
+OPERATION = one_of("convolution", "depthwise", "transformer", "detector", "unet", "dit")
+WORK: dict[str, tuple[str, Parse]] = {"parameters_m": ("parameters", times(1e6)), "activations_m": ("activations", times(1e6))}
+
+NETWORKS = sourced_table(
+    "networks.csv",
+    "name",
+    same(text, "name"),
+    same(OPERATION, "operation"),
+    same(count, "image_px layers"),
+    same(words, "notes"),
+    {"aliases": ("aliases", lambda cell: tuple(cell.split("|")) if cell else ())},
+    {"gflops": ("flops", times(1e9)), "attention_gflops": ("attention_flops", lambda cell: number(cell) * 1e9)},
+    WORK,
+)
+
+IMAGE_NETWORKS = sourced_table(
+    "image_networks.csv",
+    "name",
+    same(text, "name"),
+    same(OPERATION, "operation"),
+    same(count, "image_px"),
+    {"gmacs": ("flops", times(2e9))},
+    WORK,
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +89,7 @@ def _index() -> dict[str, Network]:
 
 
 def _records(file: str) -> list[Record]:
-    table = {t.file: t for t in (tables.NETWORKS, tables.IMAGE_NETWORKS)}[file]
+    table = {t.file: t for t in (NETWORKS, IMAGE_NETWORKS)}[file]
     return table.read((DATA / file).read_text(encoding="utf-8"))
 
 

@@ -1,11 +1,13 @@
 """Prediction for one case of whole samples. Batch sizes and chips may be arrays of one length; the residuals are those of its class."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
-from rackwright.estimator import samples
-from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, ResidualQuantiles
+from rackwright.estimator import sample_rate, samples
+from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, FittedModel, ResidualQuantiles
 from rackwright.estimator.model.dimensions import Num
 from rackwright.estimator.result import MemoryTerms
 from rackwright.estimator.sample_case import SampleCase
@@ -15,32 +17,33 @@ from rackwright.estimator.sample_case import SampleCase
 class SamplePrediction:
     """Time and memory of whole samples.
 
-    pass_s: seconds of one pass of the batch: forward, or forward, backward and update in training. memory: per accelerator.
+    pass_s: seconds of one pass of the batch: forward, or forward, backward and update in training; batch_s: seconds until the samples of
+    the batch are complete, all passes included; memory: per accelerator.
     """
 
     case: SampleCase
     pass_s: Num
+    batch_s: Num
     residuals: ResidualQuantiles
     memory: MemoryTerms
     memory_residuals: ResidualQuantiles
 
     @classmethod
     def of(cls, case: SampleCase, c: Calibration) -> "SamplePrediction":
-        """Predict one case."""
-        adapter = bool(np.all(np.equal(case.task, "adapter")))
-        training = bool(np.all(case.is_training))
+        """Predict one case. Fields of the network are scalars; the others may be arrays."""
+        one = _first(case)
+        model = sample_model(one)
+        k, classes, group = c.of(model.name, model.kind), model.classes(one), str(one.chip.evidence_group)
+        factor = c.factor(model.name, classes, group)  # of the rate
+        measured = c.residual(model.name, classes, group)
         return cls(
             case=case,
-            pass_s=samples.pass_seconds(case.network, case.chip, case.batch, training, adapter, bool(np.all(case.recompute))),
-            residuals=PRIOR_ONLY,
-            memory=_memory(case, training),
+            pass_s=sample_rate.pass_seconds(case, k) / factor,
+            batch_s=sample_rate.batch_seconds(case, k) / factor,
+            residuals=ResidualQuantiles(measured.n, 1 / measured.p90, 1 / measured.p50, 1 / measured.p10),  # of a time
+            memory=_memory(case, bool(one.is_training)),
             memory_residuals=PRIOR_ONLY,
         )
-
-    @property
-    def batch_s(self) -> Num:
-        """Seconds until the batch is complete: all passes of its samples."""
-        return self.pass_s * self.case.passes
 
     @property
     def samples_per_s_per_accelerator(self) -> Num:
@@ -50,6 +53,22 @@ class SamplePrediction:
     def samples_per_s(self) -> Num:
         """Samples per second of all accelerators."""
         return self.samples_per_s_per_accelerator * self.case.accelerators
+
+
+def sample_model(case: SampleCase) -> FittedModel:
+    """Return the model of a case of scalars."""
+    return next(model for model in sample_rate.MODELS if model.applies(case))
+
+
+def _first(case: SampleCase) -> SampleCase:
+    """Return the first of a case of arrays as scalars."""
+    return cast(SampleCase, _scalars(case))
+
+
+def _scalars(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: _scalars(getattr(value, f.name)) for f in fields(value)})
+    return np.ravel(value)[0].item() if isinstance(value, np.ndarray | Sequence) and not isinstance(value, str) else value
 
 
 def _memory(case: SampleCase, training: bool) -> MemoryTerms:

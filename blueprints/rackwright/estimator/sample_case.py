@@ -34,7 +34,8 @@ class SampleCase:
     compiled: Num = 0.0
     """1 when torch.compile or a similar compiler fuses the kernels of an eager engine."""
     operation: Text = ""
-    """Dominant operation: convolution, depthwise, transformer, detector, unet, dit (diffusion transformer); "": from the dimensions."""
+    """Dominant operation: convolution, depthwise, transformer, encoder (text, speech), detector, unet, dit (diffusion transformer); "":
+    from the dimensions."""
     passes: Num = 1.0
     guidance: Num = 1.0
     """2 with classifier-free guidance, which doubles the samples of a pass."""
@@ -65,7 +66,8 @@ class SampleCase:
         """Dominant operation of each case."""
         n = self.network
         is_transformer = np.greater(n.layers, 0) | np.greater(n.sample_tokens, 0)
-        transformer = np.where(np.greater(n.flops_per_sample, LARGE_TRANSFORMER_FLOPS), "dit", "transformer")
+        plain = np.where(np.greater(n.vocab, 0), "encoder", "transformer")
+        transformer = np.where(np.greater(n.flops_per_sample, LARGE_TRANSFORMER_FLOPS) & np.equal(n.vocab, 0), "dit", plain)
         other = np.where(np.greater(n.flops_per_sample, LARGE_CONVOLUTION_FLOPS), "unet", "convolution")
         return np.where(np.equal(self.operation, ""), np.where(is_transformer, transformer, other), self.operation)
 

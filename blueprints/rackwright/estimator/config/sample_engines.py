@@ -2,11 +2,12 @@
 
 SAMPLE_ENGINES = (
     ("graph", ("paddle inference", "onnx")),
-    ("tensorrt", ("tensorrt", "trt", "jetpack", "triton", "fastertransformer")),
-    ("compile", ("torch.compile", "stable-fast", "nexfort", "onediff", "oneflow", "aitemplate", "max-autotune", "mindspore")),
+    ("tensorrt", ("tensorrt", "trt", "jetpack", "triton", "fastertransformer", "aitemplate", "kernl", "cuda graphs")),
+    ("compile", ("torch.compile", "inductor", "stable-fast", "nexfort", "onediff", "oneflow", "max-autotune", "mindspore")),
     ("reference", ("(ngc)", "deeplearningexamples", "detectron2", "tensorflow", "paddlepaddle", "mxnet")),
 )
-"""Family -> parts of printed names, by priority. reference: training and inference scripts of 2019 to 2021 with their own input pipeline."""
+"""Family -> parts of printed names, by priority. tensorrt: engines that replay a fixed graph; reference: scripts of 2019 to 2021 with
+their own input pipeline."""
 
 
 def sample_engine(name: str) -> str:

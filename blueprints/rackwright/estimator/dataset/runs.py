@@ -17,6 +17,7 @@ from rackwright.estimator.config import resolve
 from rackwright.estimator.config.configuration import ServingConfig, TrainingConfig
 from rackwright.estimator.dataset.columns.architecture import model_family
 from rackwright.estimator.dataset.columns.cells import BrokenCell, PrintedRow, UnsupportedRow, read_folder
+from rackwright.estimator.dataset.columns.encoders import encoder_case, is_encoder_row
 from rackwright.estimator.dataset.columns.finetuning import finetuning_fields
 from rackwright.estimator.dataset.columns.hardware import unknown_accelerator_reason
 from rackwright.estimator.dataset.columns.measured import measured_value
@@ -83,6 +84,8 @@ def read_row(row: PrintedRow, catalog: Catalog | None = None) -> RowReading:
     try:
         if row.csv in SAMPLE_FILES:
             return RowReading(row, "ok", case=sample_case(row, catalog))
+        if is_encoder_row(row):
+            return RowReading(row, "ok", case=encoder_case(row, catalog))
         config, found = serving_config(row, catalog) if row.csv.startswith("inference") else training_config(row, catalog)
         whole = run_case(row, config) if row.csv == "time_to_train" and isinstance(config, TrainingConfig) else None
         untimed = unknown_accelerator_reason(row, catalog)

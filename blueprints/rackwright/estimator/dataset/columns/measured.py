@@ -14,6 +14,8 @@ METRICS = {
     "time_to_train": ("time_to_train_min", "accel_hours", "tokens_per_s_per_accel"),
     "inference_throughput": ("output_tok_s_per_accel", "tpot_ms", "ttft_ms"),
     "inference_memory": ("kv_tokens",),
+    "inference_more": ("samples_per_s_per_accel",),
+    "training_more": ("samples_per_s_per_accel",),
     "diffusion_vision": ("samples_per_s_per_accel", "latency_s"),
 }
 """File -> its metrics, the main one first."""
@@ -73,11 +75,12 @@ def _samples_per_s(row: PrintedRow) -> float | None:
     if "singlestream" in row.lower("scenario"):
         latency = row.number("latency_s")
         return 1 / latency if latency else None
-    total = row.number("throughput_images_s") or row.number("samples_per_s")
+    columns = ("throughput_images_s", "samples_per_s", "samples_per_s_total", "requests_per_s")
+    total = next((value for column in columns if (value := row.number(column))), None)
     if total:
         return total / count
     # a training row's latency is that of the whole run
-    seconds = row.number("latency_s") if row.lower("task") == "inference" else None
+    seconds = row.number("latency_s") if row.lower("task") == "inference" or row.csv == "inference_more" else None
     seconds = seconds or row.number("step_time_s")
     accumulated = re.search(r"gradient accumulation (\d+)", row.notes)
     return batch * (int(accumulated.group(1)) if accumulated else 1) / seconds / count if batch and seconds else None
