@@ -47,7 +47,7 @@ def request_sample(w: Serve | Batch, architecture: Architecture, n: ModelDimensi
     if not tokens:
         return ScaledNetwork(n, Sample("request"))
     scaled = with_document_length(n, tokens, architecture.kind == "encoder")
-    return ScaledNetwork(scaled, Sample("document"), Note(NoteKind.SAMPLE_DOCUMENT, {"tokens": tokens}))
+    return ScaledNetwork(scaled, Sample("document", operation=operation(architecture)), Note(NoteKind.SAMPLE_DOCUMENT, {"tokens": tokens}))
 
 
 def training_sample(w: Pretrain | Finetune, architecture: Architecture, n: ModelDimensions, a: Assumptions) -> ScaledNetwork:
@@ -72,6 +72,8 @@ def image_bytes(w: Pretrain | Finetune | Serve | Batch, architecture: Architectu
 
 def operation(architecture: Architecture) -> str:
     """Dominant operation: networks without positions are convolutional, a U-Net where they denoise."""
+    if architecture.kind in ("encoder", "llm", "speech"):
+        return "encoder"
     if architecture.sample_tokens or architecture.layers:
         return "dit" if architecture.kind == "diffusion" else "transformer"
     return "unet" if architecture.kind == "diffusion" else "convolution"
@@ -100,7 +102,7 @@ def _audio(seconds: float | None, architecture: Architecture, n: ModelDimensions
     window = float(architecture.sample_seconds or WINDOW_S)
     assumed = () if seconds else (Assumption("audio.seconds", f"{window:g}", "s per request", "one window"),)
     length = seconds or window
-    sample = Sample("audio-second", length, float(math.ceil(length / window)))
+    sample = Sample("audio-second", length, float(math.ceil(length / window)), operation=operation(architecture))
     described = Note(NoteKind.SAMPLE_AUDIO, {"seconds": length})
     if not architecture.encoder_layers:
         return ScaledNetwork(n, sample, described, assumed)

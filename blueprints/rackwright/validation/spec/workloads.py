@@ -162,7 +162,7 @@ def ttft_exceeds_tpot(context: SpecContext) -> Iterator[Violation]:
 def tpot_needs_later_tokens(context: SpecContext) -> Iterator[Violation]:
     """An answer of one token has no time per output token (TPOT)."""
     for at, workload in context.each(Serve):
-        if workload.tpot and workload.output_tokens.mean <= 1:
+        if workload.tpot and workload.output_tokens and workload.output_tokens.mean <= 1:
             message = (
                 f"The tpot target has no effect: answers have {workload.output_tokens.mean:g} token, so only the first token has a time"
             )
