@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rackwright.catalog.csv_table import Parse, Record, count, number, one_of, same, sourced_table, text, times, words
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent / "data" / "models"
 OPERATION = one_of("convolution", "depthwise", "transformer", "detector", "unet", "dit")
 WORK: dict[str, tuple[str, Parse]] = {"parameters_m": ("parameters", times(1e6)), "activations_m": ("activations", times(1e6))}
 

@@ -40,11 +40,11 @@ USUAL_KERNELS = {
     "unet": 600.0,
     "dit": 600.0,
 }
-"""Matrix products and convolutions of networks of each kind, from the rows of catalog/data/networks.csv."""
+"""Matrix products and convolutions of networks of each kind, from the rows of catalog/data/models/networks.csv."""
 USUAL_ACTIVATIONS_PER_FLOP = {
     "convolution": 1.35e-3, "depthwise": 1.1e-2, "transformer": 5e-4, "encoder": 5e-4, "detector": 7e-4, "unet": 3e-4, "dit": 1.2e-4,
 }  # fmt: skip
-"""Elements written per forward FLOP of networks of each kind, from the rows of catalog/data/networks.csv."""
+"""Elements written per forward FLOP of networks of each kind, from the rows of catalog/data/models/networks.csv."""
 KERNELS_PER_LAYER = 6.0
 """Matrix products of a transformer layer: query-key-value, scores, values, output, two of the feed-forward network."""
 GRAPH_GENERATIONS = ("tpu", "neuroncore", "gaudi", "ascend")
