@@ -29,6 +29,8 @@ from rackwright.sizing.training_recipe import Recipe, adapted, full
 from rackwright.spec.workload import Batch, Custom, Finetune, Pretrain, Serve, Workload
 from rackwright.spec.workload_parts import Adapter, MeasuredRun, Model, Tokens
 
+COMPILED = Assumption("engine", "torch.compile", "", OWN)
+"""Engine of networks that generate no text: faster than eager kernels, slower than TensorRT."""
 UNEVEN_SOURCE = f"trained routers are uneven: {OWN}"
 
 
@@ -202,7 +204,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
     n = model_dimensions(architecture)
     generates, scaled = generates_text(w, architecture), request_sample(w, architecture, n, a)
     serve = isinstance(w, Serve)
-    assumed = [*scaled.assumed]
+    assumed = [*scaled.assumed, *(() if generates else (COMPILED,))]
     longest = w.max_context or _longest(w, n, generates, a, assumed)
     given, answer = w.input_tokens or Tokens(mean=max(n.sample_tokens, 1)), w.output_tokens or Tokens(mean=1)
     goal = (w.latency or w.ttft) if isinstance(w, Serve) else None

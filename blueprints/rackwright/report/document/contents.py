@@ -100,7 +100,8 @@ def _cards(spec: Spec, plan: SizingPlan, preview: StackPreview) -> list[dict[str
     """The choice, its runner-up, and the cheapest rejected candidate."""
     cards = [_card("Chosen", plan.chosen.candidate, _fit_lines(plan.chosen, spec, plan.facts, preview.refusal(1)))] if plan.chosen else []
     if second := runner_up(plan.fits):
-        cards.append(_card(f"Runner-up (rank {second[0]})", second[1].candidate, _fit_lines(second[1], spec, plan.facts, preview.refusal(second[0]))))
+        lines = _fit_lines(second[1], spec, plan.facts, preview.refusal(second[0]))
+        cards.append(_card(f"Runner-up (rank {second[0]})", second[1].candidate, lines))
     if miss := cheapest(plan.rejected):
         lines = [
             ("Time", span(miss.duration_s) if miss.duration_s else ""),

@@ -68,13 +68,13 @@ def forward_pass_outcomes(
 
 
 def pass_table(job: ServingJob, target: Target, numbers: str, c: Calibration) -> PassTable:
-    """Time and memory of every batch size on the accelerator of a target. A pinned batch size is the largest."""
+    """Time and memory of every batch size on the accelerator of a target, under torch.compile. A pinned batch size is the largest."""
     limit = job.batch_size
     batch = np.append(BATCHES[limit > BATCHES], limit) if limit else BATCHES
     n, thin = job.network, lora_overhead(job.network, job.loras, job.lora_rank)
     case = SampleCase(
         network=n, chip=replace(target.chip, peak_flops=target.peak(numbers)), batch=batch * job.sample.guidance, numbers=numbers,
-        compiled=float(target.tpu), operation=job.sample.operation, passes=job.sample.passes,
+        compiled=1.0, operation=job.sample.operation, passes=job.sample.passes,
         weight_bytes=weight_bytes(n, numbers) + job.loras * thin * 2.0 * n.total,
     )  # fmt: skip
     found = SamplePrediction.of(case, c)
