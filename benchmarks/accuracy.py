@@ -1,6 +1,6 @@
 """Predictions of the shipped estimator beside what was measured.
 
-    python benchmarks/accuracy.py --measured DIR --predictions OUT.csv     any folder with the seven files
+    python benchmarks/accuracy.py --measured DIR --predictions OUT.csv     any folder with files of their names
     python benchmarks/accuracy.py --folds [--date 2026-11-21]              refits without what is judged; writes docs/accuracy.md
 
 One line per row and metric: csv,row_id,metric,unit,measured,predicted,p10,p90,status,reason. status: ok, unsupported or broken. Which
@@ -41,8 +41,8 @@ from tables import HEAD, LEGEND, out_of_memory, report, residuals, table
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "accuracy.md"
 HEADER = ("csv", "row_id", "metric", "unit", "measured", "predicted", "p10", "p90", "status", "reason")
-PREDICTED_AS = {"accel_hours": "time_to_train_min"}
-"""Accelerator-hours are the time to train over the accelerators."""
+PREDICTED_AS = {"accel_hours": "time_to_train_min", "latency_s": "samples_per_s_per_accel"}
+"""Accelerator-hours are the time to train over the accelerators; a latency at batch 1 is the inverse of the rate."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,16 @@ def _predictions(found: Sequence[RowReading], known: Calibration) -> dict[tuple[
         for i, case, value in zip(places, cases, _values(model, cases, known), strict=True):
             if np.isfinite(value) and value > 0:
                 b = known.residual(name, model.classes(case), _kin(metric, case)).interval(float(value))
-                made[i, metric] = b.scaled(case.step.accelerators / 60) if metric == "accel_hours" else b
+                made[i, metric] = _converted(b, metric, case)
     _online(found, made)
     return made
+
+
+def _converted(b: PredictionInterval, metric: str, case: Any) -> PredictionInterval:
+    """Of a metric that another model predicts, see PREDICTED_AS."""
+    if metric == "accel_hours":
+        return b.scaled(case.step.accelerators / 60)
+    return b.inverse(1.0) if metric == "latency_s" else b
 
 
 def _online(found: Sequence[RowReading], made: dict[tuple[int, str], PredictionInterval]) -> None:
@@ -229,7 +236,7 @@ def _checked(folder: Path) -> list[Line]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--measured", type=Path, default=DATA, help="folder with the seven CSV files")
+    ask.add_argument("--measured", type=Path, default=DATA, help="folder with the CSV files")
     ask.add_argument("--predictions", type=Path, help="where the lines go")
     ask.add_argument("--folds", action="store_true", help="refit without what is judged, and write docs/accuracy.md")
     ask.add_argument("--date", default=datetime.date.today().isoformat(), help="of the page")

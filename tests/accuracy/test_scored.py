@@ -16,6 +16,10 @@ BASE = {
     "time_to_train": {"time_to_train_min": "10", "hardware": "H100", "accel_count": "8", "metric_kind": "MLPerf Training v5.0"},
     "inference_throughput": {"isl": "1024", "tp": "8", "concurrency": "64", "batch_size": "16", "attention_dp": "4", "tpot_ms": "20",
                              "ttft_ms": "300", "output_tok_s_per_accel": "100", "scenario": "offline max throughput"},
+    "diffusion_vision": {"throughput_images_s": "100", "latency_s": "0.01", "batch_size": "1", "accel_count": "1", "task": "inference",
+                         "model": "ResNet-50", "steps": ""},
+    "inference_more": {"requests_per_s": "100", "isl": "128", "batch_size": "8", "accel_count": "1", "model": "BERT-base"},
+    "training_more": {"samples_per_s_total": "100", "seq_len": "128", "accel_count": "1", "model": "BERT-large"},
 }  # fmt: skip
 
 SPOILED = [
@@ -51,6 +55,16 @@ SPOILED = [
     ("inference_throughput", "ttft_ms", {"attention_dp": ""}, "batch_size x attention_dp"),
     ("inference_throughput", "output_tok_s_per_accel", {"scenario": "online serving, open loop"}, "offline"),
     ("inference_throughput", "output_tok_s_per_accel", {"scenario": "MLPerf Offline"}, "MLPerf"),
+    ("diffusion_vision", "samples_per_s_per_accel", {"publisher": "SimpleTuner"}, "SimpleTuner"),
+    ("diffusion_vision", "samples_per_s_per_accel", {"framework": "MLCommons reference implementation"}, "reference implementation"),
+    ("diffusion_vision", "samples_per_s_per_accel", {"task": "dreambooth-hra"}, "hra"),
+    ("diffusion_vision", "samples_per_s_per_accel", {"model": "SDXL-base-1.0"}, "steps"),
+    ("diffusion_vision", "latency_s", {"batch_size": "8"}, "no reading"),
+    ("diffusion_vision", "latency_s", {"task": "training"}, "no reading"),
+    ("inference_more", "samples_per_s_per_accel", {"isl": ""}, "isl"),
+    ("inference_more", "samples_per_s_per_accel", {"model": "Llama-3-8B"}, "bert"),
+    ("inference_more", "samples_per_s_per_accel", {"model": "xlm-roberta-base", "publisher": "AWS Neuron"}, "xlm-roberta-base"),
+    ("training_more", "samples_per_s_per_accel", {"seq_len": ""}, "seq_len"),
 ]
 
 KEPT = [
@@ -59,6 +73,10 @@ KEPT = [
     ("finetune_memory", "peak_memory_gib", {"accel_count": "8", "shard": "FSDP"}),
     ("inference_throughput", "tpot_ms", {"attention_dp": "", "batch_size": "64"}),
     ("inference_throughput", "tpot_ms", {"tp": "16"}),
+    ("diffusion_vision", "samples_per_s_per_accel", {"model": "SDXL-base-1.0", "steps": "20"}),
+    ("diffusion_vision", "samples_per_s_per_accel", {"model": "SD-1.5", "metric": "seconds per denoising iteration"}),
+    ("diffusion_vision", "samples_per_s_per_accel", {"task": "dreambooth-lora", "samples_per_s": "2"}),
+    ("inference_more", "samples_per_s_per_accel", {"isl": "", "scenario": "MLPerf Offline"}),
 ]
 
 

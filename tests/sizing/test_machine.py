@@ -160,13 +160,12 @@ def test_an_on_premises_server_is_checked_against_its_power_supplies():
     assert needs.owned is None
 
 
-def test_images_need_vcpus_and_a_machine_with_few_has_a_shortage():
+def test_images_need_vcpus_and_a_machine_with_few_trains_at_their_rate():
     small = AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: g6e.xlarge}}")
     found = sized(VISION, small)
     processors = need(found, "processors")
-    assert processors.have == 4
-    assert processors.is_short
-    assert any(words.startswith("processors: needs") for words in with_text(found).warnings)
+    assert processors.have == processors.need == 4
+    assert any(words.startswith("The input pipeline limits the rate: 4 vCPU decode") for words in with_text(found).warnings)
     assert found.machine
     assert found.machine.dataset_read_bytes_per_s == pytest.approx(found.chosen.speed.samples_per_s * 138e9 / 1.28e6)
 

@@ -9,7 +9,7 @@ from rackwright.cost.node_counts import billed_nodes
 from rackwright.cost.prices import fee_price, volume_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import TRAINING
+from rackwright.spec.workload import TRAINING, Batch
 from rackwright.stackplan import DiskPlan, LustrePlan, PlacePlan, StackPlan, machine_layer
 from rackwright.units import GIB
 
@@ -70,7 +70,7 @@ def _disk(what: str, disk: DiskPlan, count: int, place: PlacePlan, catalog: Cata
 def _buckets(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     """New buckets, by the size in the spec, by the expected content, or by usage."""
     workload, sizes = spec.workload, dict[str, float | None]()
-    if isinstance(workload, TRAINING):
+    if isinstance(workload, (*TRAINING, Batch)):
         sizes["data"] = workload.data.size
     if workload.model.weights:
         sizes["weights"] = workload.model.weights.size

@@ -6,15 +6,17 @@ from typing import Any
 
 from rackwright.catalog.read import Catalog
 from rackwright.estimator import launch_flags, samples
-from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, calibration
+from rackwright.estimator.calibration.coefficients import Calibration, calibration
 from rackwright.estimator.config import resolve
 from rackwright.estimator.config.configuration import Configuration, SampleConfig, ServingConfig, TrainingConfig
 from rackwright.estimator.config.constraints import sample_problems
 from rackwright.estimator.config.jsonl import parse_configuration
 from rackwright.estimator.dataset.nearest_runs import nearest_runs
+from rackwright.estimator.dataset.nearest_samples import nearest_sample_runs
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import architecture_of, model_dimensions
 from rackwright.estimator.predict import ServingPrediction, TrainingPrediction
+from rackwright.estimator.predict_samples import SamplePrediction
 from rackwright.estimator.result import Estimate, MemoryTerms, PredictionInterval
 from rackwright.estimator.training.memory import usable_bytes
 from rackwright.estimator.training.run_time import run_time_fields
@@ -118,24 +120,25 @@ def _samples(config: SampleConfig, c: Calibration, catalog: Catalog) -> Estimate
     """Estimate whole samples, data parallel: every accelerator holds the whole network."""
     n = model_dimensions(architecture_of(config.model))
     a = resolve.found_accelerator(config.hardware, catalog)
-    chip, _ = resolve.chip_and_links(a, config.hardware, config.numbers)
     resolve.raise_problems(sample_problems(config, n, a))
+    case = resolve.sample_case(config, catalog=catalog)
+    found = SamplePrediction.of(case, c)
     memory = _sample_memory(config, n, config.batch)
-    once = samples.pass_seconds(n, chip, config.batch, config.train, config.adapter is not None, config.recompute == "full")
-    taken, peak = PRIOR_ONLY.interval(float(once * config.passes)), PRIOR_ONLY.interval(float(memory.total))
-    limit = float(chip.memory_bytes) * MAX_FILL
+    taken, peak = found.residuals.interval(float(found.batch_s)), found.memory_residuals.interval(float(memory.total))
+    limit = float(case.chip.memory_bytes) * MAX_FILL
     empty, one = (float(_sample_memory(config, n, batch).total) for batch in (0.0, 1.0))  # memory is linear in the batch
     return Estimate(
         id=config.id,
         kind=config.kind,
         memory=_as_floats(memory),
         peak_memory_bytes=peak,
-        capacity_bytes=float(chip.memory_bytes),
+        capacity_bytes=float(case.chip.memory_bytes),
         fits=peak.p50 <= limit,
         step_s=taken,
         samples_per_s=taken.inverse(config.batch * config.hardware.count),
         largest_micro_batch=max(int((limit - empty) / (one - empty)), 0) if one > empty else 0,
-        evidence=PRIOR_ONLY_EVIDENCE,
+        nearest=nearest_sample_runs(config, case, catalog),
+        evidence=_evidence(taken),
         version=c.version,
     )
 

@@ -1,8 +1,7 @@
-"""Time and memory of whole samples of diffusion, vision and encoder models, from FLOPs per sample. All values are priors without fit.
+"""Memory of whole samples of diffusion, vision and encoder models, and priors of their time. Nothing here is fitted; see sample_rate.py.
 
-Time is FLOPs over the sustained FLOP/s plus activation traffic over memory bandwidth. Sustained FLOP/s is the smaller of a share of the
-peak and a limit by board power, which matters for inference cards of 70 W. Activations are bytes per forward FLOP. Every interval spans a
-factor 2 either way. Does not depend on the catalog or the spec.
+Activations of transformers follow tokens and widths, those of convolutional networks FLOPs. Every interval spans a factor 2 either way.
+Does not depend on the catalog or the spec.
 """
 
 import numpy as np
@@ -33,8 +32,14 @@ SATURATION_FLOPS = 2e12
 SDXL U-Net pass at 1024 px has 7e12."""
 CONVOLUTION_BYTES_PER_FLOP = 0.005
 """Activation bytes per forward FLOP of U-Nets, which have few channels at high resolution. Assumption of rackwright, 2026-11."""
-TRANSFORMER_BYTES_PER_FLOP = 34 / (24 * 2400)
-"""34h bytes for 24h^2 FLOPs per token and layer (arXiv 2205.05198), at a width of 2,400; the layers of these models are not published."""
+LAYER_BYTES_PER_TOKEN = 34.0
+"""Bytes kept per token and hidden unit of a transformer layer, attention scores not stored (arXiv 2205.05198, section 4.1)."""
+FORWARD_LAYERS = 1.5
+"""Layers whose activations are alive at the same time in a forward pass. Assumption of rackwright, 2026-11."""
+WIDTH_PER_LAYER = 80.0
+"""hidden / layers of transformers whose layers are not published: SD3 medium 64, ViT-B 64, FLUX.1 54, Wan 14B 128."""
+MAX_CONVOLUTION_TOKENS = 10_000.0
+"""FLOPs over twice the parameters above which a network is a transformer on video: SDXL at 1024 px has 1,317."""
 RECOMPUTE_KEPT_SHARE = 0.2
 """Activations kept with full recompute over those without. Assumption of rackwright, 2026-11."""
 FORWARD_KEPT_SHARE = 0.1
@@ -64,13 +69,35 @@ def pass_seconds(n: ModelDimensions, chip: Chip, batch: Num, backward: bool = Fa
 
 def activation_bytes(n: ModelDimensions, batch: Num) -> Num:
     """Return the bytes of activations kept for the backward pass without recomputation."""
-    each = np.where(np.greater(n.layers, 0) | np.greater(n.sample_tokens, 0), TRANSFORMER_BYTES_PER_FLOP, CONVOLUTION_BYTES_PER_FLOP)
-    return batch * n.flops_per_sample * each
+    width, layers, tokens = _layers(n)
+    kept = LAYER_BYTES_PER_TOKEN * tokens * width * layers
+    return batch * np.where(tokens > 0, kept, n.flops_per_sample * CONVOLUTION_BYTES_PER_FLOP)
+
+
+def live_bytes(n: ModelDimensions, batch: Num) -> Num:
+    """Return the bytes of activations alive at the same time in a forward pass. Those of transformers follow tokens, not FLOPs."""
+    width, _, tokens = _layers(n)
+    live = LAYER_BYTES_PER_TOKEN * tokens * width * FORWARD_LAYERS
+    return batch * np.where(tokens > 0, live, FORWARD_KEPT_SHARE * n.flops_per_sample * CONVOLUTION_BYTES_PER_FLOP)
+
+
+def _layers(n: ModelDimensions) -> tuple[Num, Num, Num]:
+    """Return width, layers and tokens of a transformer; 0 tokens for a convolutional network.
+
+    Unpublished widths follow from the parameters, 12 h^2 per layer; unpublished tokens from FLOPs = 2 P T (1 + T / 6h).
+    """
+    trunk = np.maximum(n.trunk, 1.0)
+    width = np.where(np.greater(n.hidden, 0), n.hidden, (WIDTH_PER_LAYER * trunk / 12) ** (1 / 3))
+    layers = np.where(np.greater(n.layers, 0), n.layers, trunk / (12 * width**2))
+    linear = n.flops_per_sample / (2 * trunk)
+    solved = 3 * width * (np.sqrt(1 + 2 * linear / (3 * width)) - 1)
+    is_transformer = np.greater(n.layers, 0) | (linear > MAX_CONVOLUTION_TOKENS)
+    return width, layers, np.where(np.greater(n.sample_tokens, 0), n.sample_tokens, np.where(is_transformer, solved, 0.0))
 
 
 def forward_memory(n: ModelDimensions, batch: Num, weight_bytes: Num) -> MemoryTerms:
     """Return the memory of a forward pass. weight_bytes: bytes of all weights in their storage format."""
-    return MemoryTerms(weights=weight_bytes, activations=FORWARD_KEPT_SHARE * activation_bytes(n, batch), fixed=FIXED_BYTES)
+    return MemoryTerms(weights=weight_bytes, activations=live_bytes(n, batch), fixed=FIXED_BYTES)
 
 
 def training_memory(n: ModelDimensions, batch: Num, trainable: Num, shards: Num = 1.0, recompute: bool = False) -> MemoryTerms:

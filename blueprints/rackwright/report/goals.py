@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from rackwright.cost import Bill
+from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
 from rackwright.wording.formatting import hours, percent, span, span_range, usd, usd_range
@@ -23,8 +24,8 @@ def requested_goals(spec: Spec) -> str:
     """Goals of the spec in one line."""
     goals = spec.goals
     parts = [f"at most {hours(goals.max_duration)}"] if goals.max_duration else []
-    parts += [f"at most {usd(goals.max_cost, 0)}" + ("" if spec.is_training else " a month")] if goals.max_cost else []
-    for name, label in (("ttft", "first token"), ("tpot", "each token")):
+    parts += [f"at most {usd(goals.max_cost, 0)}" + (" a month" if spec.workload.kind == "serve" else "")] if goals.max_cost else []
+    for name, label in (("latency", "answer"), ("ttft", "first token"), ("tpot", "each token")):
         if goal := getattr(spec.workload, name, None):
             parts.append(f"{label} within {span(goal.target)} (p{goal.percentile:g})")
     return ", ".join([*parts, f"optimised for {goals.optimize_for}"])
@@ -40,11 +41,20 @@ def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
         found.append(Goal(name, usd(limit, 0), usd_range(cost), cost.p50 / limit, cost.p90 / limit))
         if bill:
             found.append(Goal("Total bill", usd(limit, 0), usd(bill.total_usd, 0), bill.total_usd / limit, bill.total_usd / limit))
-    for name, label, expected in (("ttft", "First token", fit.speed.ttft_s), ("tpot", "Each token", fit.speed.tpot_s)):
+    expectations = (
+        ("latency", "Answer", fit.speed.ttft_s),
+        ("ttft", "First token", fit.speed.ttft_s),
+        ("tpot", "Each token", fit.speed.tpot_s),
+    )
+    for name, label, expected in expectations:
         if (goal := getattr(workload, name, None)) and expected:
             found.append(
                 Goal(f"{label}, p{goal.percentile:g}", span(goal.target), span(expected), expected / goal.target, expected / goal.target)
             )
+    for note in fit.tightest:
+        if note.kind is NoteKind.HOST_LIMIT:
+            fed, able = (f"{float(note.values[name]):,.0f} samples/s" for name in ("samples_per_s", "wanted_per_s"))
+            found.append(Goal("Input pipeline", f"{able} that the accelerators process", fed, 1.0, 1.0))
     fill, allowed = fit.memory.fill, fit.memory.max_fill
     found.append(Goal("Accelerator memory", f"{percent(allowed)} allowed", f"{percent(fill)} filled", fill / allowed, fill / allowed))
     return tuple(found)

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rackwright.cost import Bill
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.alternatives import alternatives_json
-from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.sizing.selection.ranking import nearest_misses
+from rackwright.sizing.unit import unit_cost
 from rackwright.wording.formatting import machines
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rejections import joined_remedies, rejection_text
@@ -19,11 +21,12 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
     """Plain data that `SizingPlan.from_json` also reads.
 
     Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (spec's first), before_you_build (blocks_update: whether
-    `pulumi up` stops until it is settled); per fit not_buildable.
+    `pulumi up` stops until it is settled); per fit not_buildable and unit_cost (US dollars per lot of the workload's unit).
     """
     shown = json.loads(with_text(plan).to_json())
     for rank, fit in enumerate(shown["fits"], 1):
         fit["not_buildable"] = preview.refusal(rank) or None
+        fit["unit_cost"] = unit_cost_json(plan.fits[rank - 1], plan)
     further = preview_json(preview)
     further["problems"] = [problem.as_json() for problem in dict.fromkeys((*warnings, *preview.problems))]
     misses = [
@@ -36,6 +39,12 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
         for miss in nearest_misses(plan)
     ]
     return {**shown, **further, "feasible": bool(plan.fits), **alternatives_json(plan, preview), "nearest_misses": misses}
+
+
+def unit_cost_json(fit: Fit, plan: SizingPlan) -> dict[str, Any] | None:
+    """`{"usd": {p10, p50, p90}, "per": "1,000 images"}`; None for work that is counted in tokens, or without a price."""
+    found = unit_cost(fit, plan.facts)
+    return asdict(found) if found else None
 
 
 def preview_json(preview: StackPreview) -> dict[str, Any]:

@@ -67,6 +67,8 @@ class Assumptions:
     adapter_share: float = _training(0.005, "of the weights", f"{OWN}: trained by LoRA where no layer widths are known")
     default_sequence_length: int = _training(4096, "tokens", OWN)
     default_finetune_batch: int = _training(32, "sequences", OWN)
+    default_sample_batch: int = _training(32, "images", f"{OWN}: fine-tuning; at most the data set, which has few images for DreamBooth")
+    default_pretrain_sample_batch: int = _training(256, "images", "ResNet, arXiv 1512.03385: mini-batches of 256 images")
     default_pretrain_batch_tokens: float = _training(2**22, "tokens", "Llama 2, arXiv 2307.09288: 4 million tokens per step")
     most_accelerators: int = _training(4096, "accelerators considered", f"{OWN}; state limits.accelerators to change it", scope="all")
 
@@ -77,7 +79,10 @@ class Assumptions:
         2.0, "of the p95 lengths", f"{OWN}: longest request allowed when max_context is not given; longer ones are refused", scope="serving"
     )
     denoising_passes: float = _training(
-        50, "passes of the network per image", "diffusers: 28 to 50 steps by default, twice as many passes with guidance", scope="serving"
+        50,
+        "passes of the network per image",
+        "diffusers: 28 to 50 steps by default; image.steps sets it",
+        scope="serving",
     )
     max_utilisation: float = _training(0.8, "of prefill time", f"{OWN}: queues explode above", scope="serving")
     user_request_interval_s: float = _training(60, "s between requests of one user", OWN, scope="serving")

@@ -57,11 +57,33 @@ PAIRED = ("dpo", "reward")
 
 
 @dataclass(frozen=True)
+class Sample:
+    """One sample of a network that works on whole samples.
+
+    unit: key of `sizing.unit.UNITS`. units: of one sample, such as seconds of audio. passes: of the network per sample. guidance: 2 where
+    each pass takes a sample twice. operation: dominant one, as in `SampleCase`. written_tokens: text per pass of a speech model,
+    decoder_parameters: weights that each of them reads. image_bytes: on disk of one image that is read, 0 for none.
+    """
+
+    unit: str
+    units: float = 1.0
+    passes: float = 1.0
+    guidance: float = 1.0
+    operation: str = "transformer"
+    written_tokens: float = 0.0
+    decoder_parameters: float = 0.0
+    image_bytes: float = 0.0
+
+
+NO_SAMPLE = Sample("token")
+
+
+@dataclass(frozen=True)
 class TrainingJob:
     """method: full, lora, qlora or p-tuning; sampled: whole samples are counted, not tokens (diffusion, vision); sequence: tokens of one
     sequence; mean_length: of the real samples where they are padded, not packed; imbalance: tokens of the fullest expert over the mean;
     flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter; batch: sequences; any_sixteen:
-    bf16 where the accelerator has it, else fp16.
+    bf16 where the accelerator has it, else fp16; sample: of a network that is counted in whole samples.
     """
 
     network: ModelDimensions
@@ -78,6 +100,7 @@ class TrainingJob:
     adaptable: bool = True
     objective: Objective = SFT
     any_sixteen: bool = False
+    sample: Sample = NO_SAMPLE
 
     @property
     def precision(self) -> str:
@@ -108,10 +131,13 @@ class TrainingJob:
 
 @dataclass(frozen=True)
 class ServingJob:
-    """Requests in numbers. rate: per second, 0 for a batch of `requests`; ttft, tpot: (seconds, percentile); longest: tokens of the
-    longest request; generates False: `passes` forward passes per request (diffusion, vision, encoder); precision: of the weights, auto
-    for `native`, the format they are published in; products: of the arithmetic, where the spec sets it; engine: family; loras: adapters of
-    rank `lora_rank` served beside the base."""
+    """Requests in numbers.
+
+    rate: per second, 0 for a batch of `requests`; ttft, tpot: (seconds, percentile); longest: tokens of the longest request; generates
+    False: one `sample` per request, in forward passes (diffusion, vision, speech, encoder); precision: of the weights, auto for `native`,
+    the format they are published in; products: of the arithmetic, where the spec sets it; engine: family; loras: adapters of rank
+    `lora_rank` served beside the base; batch_size: limit set by the spec; latency_key: key of the spec that sets `ttft`.
+    """
 
     network: ModelDimensions
     generates: bool
@@ -133,11 +159,13 @@ class ServingJob:
     pipeline: int | None = None
     products: str = "auto"
     native: str = "bf16"
-    passes: float = 1.0
     loras: int = 0
     lora_rank: int = 16
     speculation: tuple[tuple[str, float], ...] = ()
     """Fields of ServingCase for speculative decoding."""
+    sample: Sample = NO_SAMPLE
+    batch_size: int | None = None
+    latency_key: str = "ttft"
 
     @property
     def ttft_s(self) -> float | None:

@@ -93,6 +93,8 @@ class Speed:
 
     input_s: part of a step in which the accelerators wait for samples; None where the host feeds them in time.
     ttft_s, tpot_s: p80 of the estimate, which goals are compared with; *_p50_s: its median.
+    units_per_s: of all replicas, in the unit of the workload (images, seconds of audio, documents). unloaded_s: one request without other
+    traffic, where ttft_s is under load. batch_size: samples per pass.
     """
 
     tokens_per_s: float | None = None
@@ -112,6 +114,9 @@ class Speed:
     input_s: float | None = None
     ttft_p50_s: float | None = None
     tpot_p50_s: float | None = None
+    units_per_s: float | None = None
+    unloaded_s: float | None = None
+    batch_size: int | None = None
 
 
 @dataclass(frozen=True)

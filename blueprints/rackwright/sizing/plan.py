@@ -158,7 +158,11 @@ class Assumption:
 
 @dataclass(frozen=True)
 class WorkloadFacts:
-    """Facts of the workload, shown in reports and used for storage and bill."""
+    """Facts of the workload, shown in reports and used for storage and bill.
+
+    unit: what is counted (`sizing.unit.UNITS`). units: of the whole run, 0 for a service. units_per_request: such as seconds of audio.
+    sample: one image, audio or document.
+    """
 
     name: str
     kind: str
@@ -175,6 +179,10 @@ class WorkloadFacts:
     dataset_bytes: float = 0.0
     objective: str = ""
     """Of fine-tuning; empty for other kinds and for supervised fine-tuning."""
+    unit: str = "token"
+    units: float = 0.0
+    units_per_request: float = 1.0
+    sample: Note | None = None
 
 
 @dataclass(frozen=True)

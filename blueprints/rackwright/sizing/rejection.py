@@ -15,6 +15,7 @@ class Limit(StrEnum):
     BUDGET = "budget"
     TTFT = "time to first token"
     TPOT = "time per output token"
+    LATENCY = "time to the answer"
     THROUGHPUT = "throughput"
     CAPACITY = "capacity"
     REGION = "region"
@@ -36,6 +37,7 @@ class Reason(StrEnum):
     LIMIT = "limit"
     ACCELERATOR_FAMILY = "accelerator-family"
     ACCELERATOR_LIMIT = "accelerator-limit"
+    BATCH_MEMORY = "batch-memory"
     BATCH_NOT_DIVISIBLE = "batch-not-divisible"
     BATCH_TOO_SMALL = "batch-too-small"
     BLOCK_ENDED = "block-ended"
@@ -140,6 +142,13 @@ class Rejection:
             return float("inf")
         ratio = self.need / self.have
         return ratio if ratio >= 1 else 1 / ratio if ratio else float("inf")
+
+
+def answer_rejection(seconds: float, goal: tuple[float, int] | None, key: str, remedies: tuple[str, ...] = ()) -> tuple[Rejection, ...]:
+    """Limit of the time to the whole answer that an idle replica misses. goal: (seconds, percentile). key: of the limit in the spec."""
+    if goal is None or seconds <= goal[0]:
+        return ()
+    return (Rejection(Limit.LATENCY, seconds * 1000, goal[0] * 1000, "ms", Reason.IDLE_LATENCY, detail=key, remedies=remedies),)
 
 
 def latency_rejections(

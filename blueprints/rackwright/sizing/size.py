@@ -13,6 +13,7 @@ from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
+from rackwright.sizing.evaluation.input_pipeline import with_decoding_machines
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.evaluation.transfers import location
 from rackwright.sizing.evaluation.whole_bill import WholeBill, within_budget
@@ -141,6 +142,10 @@ def _evaluations(
             nodes, outcome = (
                 (nodes, _cpu_outcome(offer, inputs, a)) if target < 0 else _deployed_nodes(offer, nodes, found[target], spec, inputs)
             )
+            if target >= 0:
+                each = offer.machine.accelerator_count
+                outcome = with_decoding_machines(outcome, inputs.job, offer.machine.vcpus, each, a)
+                nodes = max(nodes, outcome.nodes) if inputs.serves else nodes
             answer = evaluate(offer, nodes, outcome, goals, a)
             yield offer, outcome.points, answer
             if isinstance(answer, Fit):
@@ -225,7 +230,7 @@ def _storage(
     """Checkpoint plan and storage need of the first fit, with the choice between a bucket and a file system."""
     facts, chosen = inputs.facts, fits[0] if fits else None
     if not isinstance(inputs.job, TrainingJob):
-        return facts, StorageNeed(facts.weights_bytes, basis=(Note(NoteKind.WEIGHTS_READ_ONCE),))
+        return facts, _inference_storage(facts, chosen)
     w, goodput = spec.workload, chosen.goodput if chosen else None
     interval_s = goodput.checkpoint_interval_s if goodput else goals.checkpoint_interval_s or a.checkpoint_max_interval_s
     plan = checkpoints.at_interval(facts.checkpoint_bytes, interval_s, a)
@@ -245,6 +250,16 @@ def _storage(
     facts = replace(facts, checkpoint_interval_s=plan.interval_s)
     stored = SizingPlan(spec.name, facts, fits, (), (), catalog.digest, storage=need)
     return facts, with_cheapest_storage(stored, spec, catalog, a).storage
+
+
+def _inference_storage(facts: WorkloadFacts, chosen: Fit | None) -> StorageNeed:
+    """Weights; the samples of a batch stay in their bucket and are read once within its run."""
+    weights = Note(NoteKind.WEIGHTS_READ_ONCE)
+    if not facts.dataset_bytes:
+        return StorageNeed(facts.weights_bytes, basis=(weights,))
+    rate = facts.dataset_bytes / chosen.duration_s.p50 if chosen and chosen.duration_s else 0.0
+    samples = Note(NoteKind.SAMPLES_READ, {"gb": facts.dataset_bytes / 1e9, "gb_per_s": rate / 1e9})
+    return StorageNeed(facts.weights_bytes, basis=(weights, samples))
 
 
 def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a: Assumptions) -> Iterator[Note]:

@@ -16,6 +16,7 @@ from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.flops import FLOPS_PER_WEIGHT, training_flops_per_token
 from rackwright.estimator.model.from_architecture import count_parameters, model_dimensions
 from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters
+from rackwright.estimator.serving.transcript import TOKENS_PER_SECOND
 from rackwright.sizing.assumptions import OWN, Assumptions
 from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
 from rackwright.sizing.job import SFT, CustomJob, CustomRun, Objective, ServingJob, TrainingJob, weight_bytes
@@ -23,11 +24,14 @@ from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.objectives import objective_of, rollout_tokens
 from rackwright.sizing.plan import Assumption, WorkloadFacts
+from rackwright.sizing.sample import ScaledNetwork, generates_text, request_sample, training_sample
 from rackwright.sizing.search.layouts import PinnedLayout
 from rackwright.sizing.training_recipe import Recipe, adapted, full
 from rackwright.spec.workload import Batch, Custom, Finetune, Pretrain, Serve, Workload
-from rackwright.spec.workload_parts import Adapter, MeasuredRun
+from rackwright.spec.workload_parts import Adapter, MeasuredRun, Tokens
 
+COMPILED = Assumption("engine", "torch.compile", "", OWN)
+"""Engine of networks that generate no text: faster than eager kernels, slower than TensorRT."""
 GROUPED = {"awq": "int4", "gptq": "int4"}
 """Quantization methods whose weights have 4 bits and a 16-bit scale per group of 128."""
 OBJECTIVES_SOURCE = "arithmetic on the policy's passes; no published run calibrates it (arXiv 2305.18290, 2402.03300, 2203.02155)"
@@ -56,10 +60,14 @@ def workload_inputs(workload: Workload, a: Assumptions, catalog: Catalog) -> Wor
     """Raises UserError when a model or an accelerator is not in the catalog, or the description of the model is wrong."""
     if isinstance(workload, Custom):
         return _custom(workload, catalog)
-    architecture, name = architecture_of(workload.model)
     if isinstance(workload, (Serve, Batch)):
-        return _inference(workload, architecture, name, a)
-    return _training(workload, architecture, name, a)
+        return inference_inputs(workload, a)
+    return _training(workload, *architecture_of(workload.model), a)
+
+
+def inference_inputs(workload: Serve | Batch, a: Assumptions) -> WorkloadInputs:
+    """The same for inference, which needs no catalog of accelerators."""
+    return _inference(workload, *architecture_of(workload.model), a)
 
 
 def _custom(w: Custom, catalog: Catalog) -> WorkloadInputs:
@@ -90,9 +98,10 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     sampled = architecture.kind not in ("llm", "encoder") and n.flops_per_sample > 0
     adapter = w.adapter if isinstance(w, Finetune) else None
     method = adapter.type if adapter and adapter.type != "none" else "full"
-    assumed: list[Assumption] = []
+    scaled = training_sample(w, architecture, n, a)
+    n, sample, assumed = scaled.network, scaled.sample, [*scaled.assumed]
     sequence = n.sample_tokens or 1 if sampled else _sequence(w, n, a, assumed)
-    batch = w.global_batch_size or _batch(w, sequence, a, assumed)
+    batch = w.global_batch_size or _batch(w, sequence, sampled, a, assumed)
     objective = objective_of(w, n, batch) if isinstance(w, Finetune) else SFT
     batch *= objective.sequences
     sequences = max(_sequences(w, sequence, sampled, objective, a), 1.0)
@@ -105,13 +114,10 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         pins=PinnedLayout(**w.parallelism.model_dump()), sampled=sampled,
         mean_length=0.0 if _is_packed(w, objective) else _sample_tokens(w) or 0.0, imbalance=REAL_ROUTING_IMBALANCE if n.is_moe else 1.0,
         adaptable=adapter is not None, objective=objective, any_sixteen=w.precision == "auto" or _is_quantized_base(w, method),
+        sample=sample,
     )  # fmt: skip
     facts = WorkloadFacts(
-        name=w.name,
-        kind=w.kind,
-        model=name,
-        parameters=n.total,
-        active_parameters=n.active,
+        *(w.name, w.kind, name, n.total, n.active),
         trainable_parameters=recipe.trainable,
         tokens=0.0 if sampled else sequences * sequence,
         sequence_length=0 if sampled else sequence,
@@ -120,6 +126,9 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         checkpoint_bytes=checkpoint_bytes(recipe.trainable, a),
         dataset_bytes=w.data.size or 0.0,
         objective="" if objective is SFT else objective.name,
+        unit=sample.unit,
+        units=sequences * (sample.units if sampled else sequence),
+        sample=scaled.described,
     )
     too_long = Note(NoteKind.SEQUENCE_TOO_LONG, {"tokens": sequence, "positions": n.max_context or 0})
     notes = (too_long,) if n.max_context and not sampled and sequence > n.max_context else ()
@@ -169,12 +178,15 @@ def _sequence(w: Pretrain | Finetune, n: ModelDimensions, a: Assumptions, assume
     return value
 
 
-def _batch(w: Pretrain | Finetune, sequence: int, a: Assumptions, assumed: list[Assumption]) -> int:
-    if isinstance(w, Pretrain):
+def _batch(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumptions, assumed: list[Assumption]) -> int:
+    if sampled:
+        usual = a.default_pretrain_sample_batch if isinstance(w, Pretrain) else a.default_sample_batch
+        value = int(min(usual, w.data.samples or usual))
+    elif isinstance(w, Pretrain):
         value = 1 << max(round(a.default_pretrain_batch_tokens / sequence).bit_length() - 1, 0)
     else:
         value = a.default_finetune_batch
-    assumed.append(Assumption("global_batch_size", str(value), "sequences", "default; see default_*_batch"))
+    assumed.append(Assumption("global_batch_size", str(value), "samples" if sampled else "sequences", "default; see default_*_batch"))
     return value
 
 
@@ -202,29 +214,29 @@ def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, objective: 
 
 def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> WorkloadInputs:
     n = model_dimensions(architecture)
-    generates = architecture.kind == "llm" and n.layers > 0
+    generates, scaled = generates_text(w, architecture), request_sample(w, architecture, n, a)
     serve = isinstance(w, Serve)
-    assumed: list[Assumption] = []
+    assumed = [*scaled.assumed, *(() if generates else (COMPILED,))]
     longest = w.max_context or _longest(w, n, generates, a, assumed)
-    passes = a.denoising_passes if architecture.kind == "diffusion" else 1.0
+    given, answer = w.input_tokens or Tokens(mean=max(n.sample_tokens, 1)), w.output_tokens or Tokens(mean=1)
+    goal = (w.latency or w.ttft) if isinstance(w, Serve) else None
     job = ServingJob(
-        network=n,
+        network=scaled.network,
         generates=generates,
         precision=w.precision if w.quantization == "auto" else GROUPED.get(w.quantization, w.quantization),
         products=w.precision,
         native=architecture.weights_format,
-        passes=passes,
         kv_element=1.0 if w.kv_dtype == "fp8" else 2.0,
         engine=engine_family("vllm" if w.engine == "auto" else w.engine, "serve").family,
-        input_tokens=w.input_tokens.mean,
-        input_p95=max(w.input_tokens.p95 or w.input_tokens.mean, w.input_tokens.mean),
-        output_tokens=w.output_tokens.mean,
+        input_tokens=given.mean,
+        input_p95=max(given.p95 or given.mean, given.mean),
+        output_tokens=answer.mean,
         longest=max(longest, 1),
         cached_share=w.prefix_cache_hit_rate,
         rate=_rate(w, a) if serve else 0.0,
-        requests=0.0 if serve else w.requests,
-        ttft=(w.ttft.target, w.ttft.percentile) if serve and w.ttft else None,
-        tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot and w.output_tokens.mean > 1 else None,
+        requests=w.samples if isinstance(w, Batch) else 0.0,
+        ttft=(goal.target, goal.percentile) if goal else None,
+        tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot and answer.mean > 1 else None,
         min_replicas=w.min_replicas if serve else 1,
         max_replicas=w.max_replicas if serve else None,
         tensor=w.parallelism.tensor,
@@ -232,21 +244,31 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         speculation=tuple(speculation_fields(s.draft, s.acceptance, s.draft_share).items()) if (s := w.speculation) else (),
         loras=w.loras.count if serve and w.loras else 0,
         lora_rank=w.loras.rank if serve and w.loras else 16,
+        sample=scaled.sample,
+        batch_size=w.batch_size,
+        latency_key="latency" if serve and w.latency else "ttft",
     )
     if serve and w.requests_per_second is None:
         assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
-    return WorkloadInputs(job, _inference_facts(w, name, job, longest), tuple(assumed), tuple(_inference_notes(w, architecture, job, a)))
+    facts, notes = _inference_facts(w, name, job, scaled, longest), tuple(_inference_notes(w, architecture, job))
+    return WorkloadInputs(job, facts, tuple(assumed), notes)
 
 
-def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, longest: int) -> WorkloadFacts:
+def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, scaled: ScaledNetwork, longest: int) -> WorkloadFacts:
+    sample = scaled.sample
     return WorkloadFacts(
         name=w.name,
         kind=w.kind,
         model=name,
         parameters=job.network.total,
         active_parameters=job.network.active,
-        sequence_length=longest,
-        tokens=0.0 if isinstance(w, Serve) else w.requests * (w.input_tokens.mean + w.output_tokens.mean),
+        sequence_length=longest if job.generates or sample.unit == "document" else 0,
+        tokens=job.requests * (job.input_tokens + job.output_tokens) if job.generates else 0.0,
+        unit=sample.unit,
+        units=job.requests * sample.units,
+        units_per_request=sample.units,
+        sample=scaled.described,
+        dataset_bytes=0.0 if isinstance(w, Serve) else w.data.size or 0.0,
         weights_bytes=_weights_size(w) or weight_bytes(job.network, job.native if job.precision == "auto" else job.precision),
     )
 
@@ -258,27 +280,27 @@ def _weights_size(w: Pretrain | Finetune | Serve | Batch) -> float | None:
 
 def _longest(w: Serve | Batch, n: ModelDimensions, generates: bool, a: Assumptions, assumed: list[Assumption]) -> int:
     """Tokens of the longest request, where max_context is not set."""
-    usual = sum(tokens.p95 or tokens.mean for tokens in (w.input_tokens, w.output_tokens))
+    usual = sum(tokens.p95 or tokens.mean for tokens in (w.input_tokens, w.output_tokens) if tokens) or w.sequence_length or 0
     value = max(int(min(usual * a.request_margin, n.max_context or usual * a.request_margin)), 1) if generates else max(int(usual), 1)
     if generates:
         assumed.append(Assumption("max_context", str(value), "tokens", "default: request_margin x p95 of input and output"))
     return value
 
 
-def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJob, a: Assumptions) -> Iterator[Note]:
+def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJob) -> Iterator[Note]:
     n = job.network
     if job.generates and n.max_context and job.longest > n.max_context:
         yield Note(NoteKind.REQUESTS_TOO_LONG, {"tokens": job.longest, "positions": n.max_context})
-    if isinstance(w, Serve) and not (w.ttft or w.tpot):
-        yield Note(NoteKind.NO_LATENCY_GOAL)
+    if isinstance(w, Serve) and not (w.latency or w.ttft or w.tpot):
+        yield Note(NoteKind.NO_LATENCY_GOAL, {"keys": "ttft, tpot" if job.generates else "latency"})
     if job.generates and not job.has_later_tokens and not (isinstance(w, Serve) and w.tpot):
         yield Note(NoteKind.ONE_TOKEN_ANSWERS)
     if job.generates and n.is_moe:
         yield Note(NoteKind.EXPERTS_UNCALIBRATED)
     if architecture.kind == "diffusion":
-        yield Note(NoteKind.DIFFUSION_PASSES, {"passes": a.denoising_passes})
+        yield Note(NoteKind.DIFFUSION_PASSES, {"passes": job.sample.passes * job.sample.guidance})
     if architecture.kind == "speech":
-        yield Note(NoteKind.AUDIO_PASS)
+        yield Note(NoteKind.AUDIO_PASS, {"tokens_per_s": TOKENS_PER_SECOND})
 
 
 def _rate(w: Serve, a: Assumptions) -> float:

@@ -14,7 +14,7 @@ API_VERSION = "rackwright/v1"
 
 
 class Goals(Part):
-    """Limits and objective. Limits apply to the whole run for training, and to a month of 730 h for serving."""
+    """Limits and objective. Limits apply to the whole run for training and batch, and to a month of 730 h for serving."""
 
     max_duration: Duration | None = None
     """Maximum time from start to end of the run."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rackwright.spec.base import Flag, Name, Part, PositiveInt
+from rackwright.spec.media import Audio, BatchData, BatchProgress, Image
 from rackwright.spec.quantity import Count, Money, Percent, RequestPrice, TokenPrice
 from rackwright.spec.workload_parts import (
     API_KEY_VARIABLE,
@@ -53,6 +54,8 @@ class _Training(_Workload):
     """Tokens per sequence; default: 4,096, or the model's maximum context when that is shorter."""
     global_batch_size: PositiveInt | None = None
     """Sequences per optimizer step."""
+    image: Image | None = None
+    """Images of the data set (vision, diffusion); `steps` and `guidance` are for inference only."""
     optimizer: Literal["adamw", "adamw-8bit", "sgd"] = "adamw"
     """Optimizer; determines the bytes of state per parameter."""
     checkpoint: Checkpoint = Checkpoint()
@@ -82,6 +85,18 @@ class Finetune(_Training):
 
 
 class _Inference(_Workload):
+    input_tokens: Tokens | None = None
+    """Prompt length; required for models that generate text."""
+    output_tokens: Tokens | None = None
+    """Answer length; required for models that generate text."""
+    image: Image | None = None
+    """Image of a request (diffusion, vision)."""
+    audio: Audio | None = None
+    """Audio of a request (speech)."""
+    sequence_length: PositiveInt | None = None
+    """Mean tokens of a document (encoders, and language models that compute embeddings)."""
+    batch_size: PositiveInt | None = None
+    """Maximum samples per pass of the network (image, audio, document); default: searched."""
     quantization: WeightsFormat = "auto"
     """Number format of the weights. awq, gptq: weights quantized beforehand to 4 bits in groups of 128, multiplied in 16 bit."""
     kv_dtype: Literal["auto", "bf16", "fp8"] = "auto"
@@ -112,10 +127,8 @@ class Serve(_Inference):
     """Share of hours without requests, for `rackwright economics`; default: `0 %`."""
     loras: Loras | None = None
     """LoRA adapters served with the base model; they use memory and time."""
-    input_tokens: Tokens
-    """Prompt length."""
-    output_tokens: Tokens
-    """Answer length."""
+    latency: LatencyGoal | None = None
+    """Limit of the time until an image, a transcript or an embedding is complete."""
     ttft: LatencyGoal | None = None
     """Limit of the time to first token (TTFT)."""
     tpot: LatencyGoal | None = None
@@ -144,12 +157,17 @@ class Batch(_Inference):
     """Offline inference: processes a fixed number of requests, then ends."""
 
     kind: Literal["batch"]
-    requests: Count
-    """Number of requests."""
-    input_tokens: Tokens
-    """Prompt length."""
-    output_tokens: Tokens
-    """Answer length."""
+    requests: Count | None = None
+    """Number of requests; set this or `data.samples`."""
+    data: BatchData = BatchData()
+    """Samples to process."""
+    checkpoint: BatchProgress | None = None
+    """Progress from which a stopped machine continues; default: finished requests are not repeated."""
+
+    @property
+    def samples(self) -> float:
+        """Number of requests, images, audio files or documents."""
+        return self.requests or self.data.samples or 0.0
 
 
 class Custom(_Workload):

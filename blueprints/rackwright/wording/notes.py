@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from rackwright.sizing.note import Note, NoteKind
 
 TEXTS = {
-    NoteKind.AUDIO_PASS: "One request is one pass over its audio; generating the text token by token is not counted",
+    NoteKind.AUDIO_PASS: "The text of speech is assumed to have {tokens_per_s:.2g} tokens per second of audio",
     NoteKind.BUCKET_REGION_UNKNOWN: "The region of {uri} is not set: transfers from and to other regions are not counted; set `{key}`",
     NoteKind.DIFFUSION_PASSES: "One request is one image of {passes:g} network passes; text encoding and image decoding are not counted",
     NoteKind.EXPERTS_UNCALIBRATED: (
         "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
     ),
     NoteKind.INVENTORY_NOT_READ: "An existing cluster is sized only for a pinned machine in this release; its inventory is not read",
-    NoteKind.NO_LATENCY_GOAL: "No latency goal is set (ttft, tpot): slow machines are not rejected",
+    NoteKind.NO_LATENCY_GOAL: "No latency goal is set ({keys}): slow machines are not rejected",
     NoteKind.ONE_TOKEN_ANSWERS: (
         "Answers have one token (output_tokens.mean: 1), so no time per output token (TPOT) exists; only the time to the first token counts"
     ),
@@ -48,6 +48,10 @@ TEXTS = {
         "{part} of {machine} limit the run to {samples_per_s:,.0f} samples/s; its accelerators can take {wanted_per_s:,.0f}"
     ),
     NoteKind.IDLE_ACCELERATORS: "{idle} of {bought} accelerators are paid for but idle",
+    NoteKind.INPUT_PIPELINE: (
+        "The input pipeline limits the rate: {vcpus:,} vCPU decode {images_per_s:,.0f} images/s, "
+        "the accelerators process {accelerator_images_per_s:,.0f} images/s"
+    ),
     NoteKind.MODE_STOPS_MACHINES: "{mode} stops its machines after {window_h:,.0f} h; replicas then queue again",
     NoteKind.NEURON_UNCALIBRATED: (
         "The model must be compiled with the Neuron SDK. No measured run calibrates this estimate: allow a factor 2 either way"
@@ -61,6 +65,11 @@ TEXTS = {
         "The price of {machine} {mode} in {region} is not published: the candidate ranks last, and max_cost cannot be checked"
     ),
     NoteKind.BUDGET_SHARE: "budget: {used:.0%} used at p80, {median:.0%} at p50",
+    NoteKind.SAMPLE_AUDIO: "{seconds:g} s of audio",
+    NoteKind.SAMPLE_DENOISED_IMAGE: "image of {size}, {steps:g} steps",
+    NoteKind.SAMPLE_DOCUMENT: "document of {tokens:,.0f} tokens",
+    NoteKind.SAMPLE_GUIDED_IMAGE: "image of {size}, {steps:g} steps with guidance",
+    NoteKind.SAMPLE_IMAGE: "image of {size}",
     NoteKind.BUDGET_USED: "budget: {used:.0%} used at p80",
     NoteKind.DEADLINE_SHARE: "deadline: {used:.0%} used at p80, {median:.0%} at p50",
     NoteKind.DEADLINE_USED: "deadline: {used:.0%} used at p80",
@@ -101,6 +110,7 @@ TEXTS = {
     NoteKind.NETWORK_BASELINE: "baseline of {machine}, which bursts to {peak_gbit_per_s:g} Gbit/s",
     NoteKind.NETWORK_BASELINE_UNKNOWN: "{machine} has up to {peak_gbit_per_s:g} Gbit/s; its baseline is not published",
     NoteKind.PROCESSES: "processes",
+    NoteKind.SAMPLES_READ: "{gb:,.0f} GB of samples, read once from their bucket at {gb_per_s:,.2f} GB/s",
     NoteKind.SHARED_FILE_SYSTEM: "for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB",
     NoteKind.STAGES_NOT_INCLUDED: "without the traffic between stages of one copy",
     NoteKind.TOKEN_READING: "reading {tokens_per_s:,.0f} tokens/s and accelerator processes",

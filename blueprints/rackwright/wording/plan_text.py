@@ -102,7 +102,7 @@ def fit_summary(fit: Fit) -> str:
     elif speed.tpot_s:
         parts.append(f"{replicas} of {c.parallelism}: first token {speed.ttft_s:.2f} s, then {speed.tpot_s * 1000:.0f} ms per token")
     elif speed.ttft_s:
-        parts.append(f"{replicas}: answer in {speed.ttft_s:.2f} s")
+        parts.append(f"{replicas}: answer in {speed.ttft_s:.2f} s under load")
     if fit.cost_usd:
         parts.append(usd(fit.cost_usd.p50) + ("" if duration else " a month"))
     return "; ".join([*parts, f"tightest constraint: {joined_notes(fit.tightest) or fit.binding}"])

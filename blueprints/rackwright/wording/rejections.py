@@ -7,10 +7,11 @@ from rackwright.sizing.plan import Rejected
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.wording.formatting import tell_apart
 
-CONFIGURED = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.ORGANISATION, Limit.RUN_LIMIT, Limit.BLUEPRINT}
+CONFIGURED = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.LATENCY, Limit.ORGANISATION, Limit.RUN_LIMIT, Limit.BLUEPRINT}
 """Constraints set in the spec: the second number is `allowed`. For others it is what the candidate `has`."""
 EXPLANATIONS = {
     Reason.ACCELERATOR_FAMILY: "no blueprint supports this accelerator in this release",
+    Reason.BATCH_MEMORY: "weights and a batch of {subject} samples",
     Reason.BATCH_NOT_DIVISIBLE: "a batch of {subject} sequences cannot be divided over the replicas of {detail} accelerators",
     Reason.BATCH_TOO_SMALL: "more accelerators than sequences in a batch",
     Reason.BLOCK_ENDED: "the block ended {subject} (R-10)",

@@ -113,8 +113,16 @@ class Architecture:
     flops_per_sample: float | None = None
     """Floating-point operations of a forward pass over one `sample`; a multiply-add counts as 2."""
     sample: str | None = None
+    attention_flops_per_sample: float | None = None
+    """Part of `flops_per_sample` in attention scores and weighted sums, which grows with the square of the positions."""
     sample_tokens: int | None = None
     """Tokens or positions of one `sample`."""
+    sample_size: int | None = None
+    """Width and height of the image of one `sample`, pixels."""
+    patch_size: int | None = None
+    """Width and height of the part of an image that is one position, pixels."""
+    sample_seconds: int | None = None
+    """Seconds of audio of one `sample`."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -204,7 +212,7 @@ def _limit(name: str) -> int:
     """Upper limit of a count."""
     if name in ("layers", "encoder_layers", "mtp_layers"):
         return MAX_LAYERS
-    if name == "flops_per_sample":
+    if name.endswith("flops_per_sample"):
         return MAX_FLOPS
     if "parameter" in name:
         return MAX_PARAMETERS

@@ -215,15 +215,22 @@ def bert(c: Fields) -> Values:
 
 def vit(c: Fields) -> Values:
     hidden, patch = c.count("hidden_size"), c.count("patch_size", default=16)
-    patches, classes = (c.count("image_size", default=224) // patch) ** 2, len(c.items("id2label"))
+    size, classes = c.count("image_size", default=224), len(c.items("id2label"))
+    patches = (size // patch) ** 2
     shape = {"layers": c.count("num_hidden_layers"), "hidden": hidden, "heads": c.count("num_attention_heads")}
     ends = {
         "stem_parameters": patch * patch * c.count("num_channels", default=3) * hidden + 2 * hidden,
         "learned_positions": patches + 1,
         "head_parameters": classes * (hidden + 1),
         "sample_tokens": patches + 1,
+        "sample_size": size,
+        "patch_size": patch,
     }
     return {"kind": "vision", "ffn": c.count("intermediate_size"), "tied_embeddings": True} | shape | ends | BIASED_LAYER_NORM
+
+
+POSITIONS_PER_SECOND = 50
+"""Encoder positions per second of audio: 10 ms frames, halved by a convolution (arXiv 2212.04356, section 2.2)."""
 
 
 def whisper(c: Fields) -> Values:
@@ -233,7 +240,7 @@ def whisper(c: Fields) -> Values:
     convolutions = 3 * hidden * (c.count("num_mel_bins", default=80) + hidden) + 2 * hidden
     shape = {"layers": c.count("decoder_layers"), "hidden": hidden, "heads": c.count("decoder_attention_heads")}
     text = {"vocab": c.count("vocab_size"), "tied_embeddings": True, "max_context": positions, "learned_positions": positions}
-    encoder = {"encoder_layers": c.count("encoder_layers"), "encoder_context": frames}
+    encoder = {"encoder_layers": c.count("encoder_layers"), "encoder_context": frames, "sample_seconds": frames // POSITIONS_PER_SECOND}
     own = {"kind": "speech", "ffn": c.count("decoder_ffn_dim"), "stem_parameters": convolutions + (frames + 2) * hidden}
     return shape | text | encoder | own | BIASED_LAYER_NORM | {"qkv_bias": "qv"}
 

@@ -143,5 +143,6 @@ def _computes_bf16(context: CompileContext) -> bool:
 def _longest_request_s(context: CompileContext) -> int:
     """Timeout in seconds: a multiple of the p95 response time at the sized speed."""
     tokens = context.serve.output_tokens
-    usual_s = (tokens.p95 or tokens.mean) * (context.fit.speed.tpot_s or 0.05) + (context.fit.speed.ttft_s or 1)
+    writing_s = (tokens.p95 or tokens.mean) * (context.fit.speed.tpot_s or 0.05) if tokens else 0.0
+    usual_s = writing_s + (context.fit.speed.ttft_s or 1)
     return max(MIN_REQUEST_TIMEOUT_S, math.ceil(REQUEST_TIMEOUT_FACTOR * usual_s))

@@ -5,7 +5,7 @@ from rackwright.compile.compile_context import CompileContext
 from rackwright.sizing.node.bucket import bucket_gib
 from rackwright.sizing.node.file_system import data_disk_size, uses_bucket
 from rackwright.sizing.training_recipe import ADAPTERS
-from rackwright.spec.workload import TRAINING, Serve
+from rackwright.spec.workload import TRAINING, Batch, Serve, Workload
 from rackwright.stackplan import BucketPlan, DiskPlan, Grant
 
 HUB = "hf://"
@@ -23,8 +23,16 @@ def bucket_plans(context: CompileContext) -> tuple[BucketPlan, ...]:
     if isinstance(workload, TRAINING):
         uris |= {"data": workload.data.uri, "checkpoints": workload.checkpoint.uri} | ({"weights": weights} if weights else {})
     else:
-        uris |= {"weights": weights} | ({} if isinstance(workload, Serve) else {"results": None})
+        uris |= {"weights": weights} | ({} if isinstance(workload, Serve) else _batch_uris(workload))
     return tuple(_bucket(context, key, uri) for key, uri in uris.items() if not (uri or "").startswith(HUB))
+
+
+def _batch_uris(workload: Workload) -> dict[str, str | None]:
+    """Samples of a batch, where the spec names them, and its results with the progress."""
+    if not isinstance(workload, Batch):
+        return {"results": None}
+    results = {"results": workload.checkpoint.uri if workload.checkpoint else None}
+    return results | ({"data": workload.data.uri} if workload.data.uri or workload.data.size else {})
 
 
 def grants(buckets: tuple[BucketPlan, ...]) -> tuple[Grant, ...]:

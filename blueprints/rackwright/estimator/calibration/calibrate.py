@@ -29,11 +29,12 @@ MAX_RATIO = 5.0
 IDENTIFYING_COLUMNS = {
     "peft_type": "finetune_memory", "mem_printed": "training_memory", "isl": "inference_throughput", "kv_tokens": "inference_memory",
     "tokens_per_s_per_chip": "tpu_training", "time_to_train_min": "time_to_train", "tokens_per_s_per_gpu": "training_throughput",
+    "throughput_images_s": "diffusion_vision",
 }  # fmt: skip
 """Column -> kind of the file. The first match decides."""
 PRETRAINING = ("", "pretrain", "pretraining")
-DERIVED_METRICS = ("time_to_train_min", "accel_hours")
-"""Metrics without a correction factor: they follow from the step time, which has one."""
+DERIVED_METRICS = ("time_to_train_min", "accel_hours", "latency_s")
+"""Metrics without a correction factor: they follow from the step time or the rate, which has one."""
 
 
 @dataclass(frozen=True)

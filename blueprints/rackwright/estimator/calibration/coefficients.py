@@ -18,7 +18,7 @@ from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.result import PredictionInterval
 
 FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
-MAX_COEFFICIENTS = 80
+MAX_COEFFICIENTS = 125
 """Maximum number of coefficients over all models."""
 PRIOR_ONLY_FACTOR = 2.0
 """Least p90 / p50 and p50 / p10 of a prediction without measured runs."""

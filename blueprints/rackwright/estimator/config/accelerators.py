@@ -19,6 +19,9 @@ PEAK_OF = {"mxfp8": "fp8", "nf4": "bf16", "int4": "bf16", "fp16": "bf16"}
 """Format -> format whose peak applies. 4-bit weights without hardware arithmetic are multiplied in 16 bit."""
 WIDE_PEAK = {"fp32": 1 / 16, "tf32": 1 / 2}
 """Share of the 16-bit peak when no peak is published: A100, L4 and T4 print 1/16 to 1/8 in fp32, without tensor cores; tf32 is half."""
+FP32_PEAK = {"volta": 1 / 8, "turing": 1 / 8, "ampere": 1 / 4, "ada": 1 / 4, "blackwell": 1 / 4}
+"""The share of fp32 on cards by generation: V100 15.7 of 125, A40 37.4 of 150, L4 30.3 of 121 TFLOP/s (NVIDIA data sheets). GeForce cards
+run 16-bit products with fp32 sums at half rate, so their share is twice as large: RTX 4090 82.6 of 165."""
 WIDE_PEAK_TPU = {"fp32": 1 / 6, "tf32": 1 / 3}
 """The same on TPUs: one product takes 6 or 3 passes in bf16 (JAX precision HIGHEST and HIGH)."""
 TYPICAL_SUSTAINED_SHARE = 0.8
@@ -94,7 +97,11 @@ class AcceleratorRates:
         if numbers == "fp8" and "fp8" not in peaks and self.generation == "ampere":
             return None
         wide = (WIDE_PEAK_TPU if self.is_tpu else WIDE_PEAK).get(numbers)
-        return peaks.get(PEAK_OF.get(numbers, numbers)) or (self.base_peak * wide if wide else None)
+        if numbers == "fp32" and (not self.scale_up_bytes_per_s or self.generation == "volta"):
+            wide = FP32_PEAK.get(self.generation, 1 / 16) * (2 if "GeForce" in self.name else 1) if not self.is_tpu else wide
+        # 8-bit integers run at the rate of fp8 on generations that have both, where only one is published
+        same = peaks.get("fp8") if numbers == "int8" else None
+        return peaks.get(PEAK_OF.get(numbers, numbers)) or same or (self.base_peak * wide if wide else None)
 
     def part(self, share: float) -> "AcceleratorRates":
         """Return a vGPU with this share of the memory, bandwidth, FLOP/s, host link and power of the accelerator.

@@ -6,18 +6,28 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rackwright.catalog.models.architecture import Architecture
+from rackwright.catalog.networks import find_network
 from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.case import RECOMPUTE, Chip, Links, TrainingCase
 from rackwright.estimator.config import accelerators
-from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, ServingConfig, ServingPool, TrainingConfig
+from rackwright.estimator.config.configuration import (
+    EngineConfig,
+    HardwareConfig,
+    SampleConfig,
+    ServingConfig,
+    ServingPool,
+    TrainingConfig,
+)
 from rackwright.estimator.config.constraints import serving_problems, training_problems
 from rackwright.estimator.config.engines import EngineFamily, engine_family, release_number, release_year
+from rackwright.estimator.config.sample_engines import sample_engine
 from rackwright.estimator.model.adapters import adapter_inputs
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import architecture_of, count_parameters, model_dimensions
 from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters, prompt_parameters
+from rackwright.estimator.sample_case import SampleCase
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.units import GIB
 
@@ -28,6 +38,8 @@ BYTES_PER_WEIGHT = {
 NF4_BYTES_PER_WEIGHT = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
 """Double quantization -> bytes per nf4 weight: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, sec. 3)."""
 C = TypeVar("C", bound=TrainingConfig | ServingConfig)
+SAME_NETWORK_TOLERANCE = 0.2
+"""Relative difference of FLOPs below which a model of the catalog and a published network of its name are the same network."""
 ZERO_STAGES = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}
 MOMENT_BYTES = {"adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 4.0}
 """Bytes of moments per trained parameter; adamw: those of the engine. 8-bit Adam keeps 1.6 % of scales (bitsandbytes), Muon one fp32 moment
@@ -80,6 +92,22 @@ def training_case(config: TrainingConfig, *, checked: bool = True, catalog: Cata
         **_adapter_fields(config, architecture, e),
         **_kernel_fields(config.engine, e),
     )
+
+
+def sample_case(config: SampleConfig, *, catalog: Catalog | None = None) -> SampleCase:
+    """Convert a configuration of whole samples to a case. catalog: of the accelerator, default: the embedded one. Raises UserError."""
+    architecture, h = architecture_of(config.model), config.hardware
+    n = model_dimensions(architecture)
+    chip, _ = chip_and_links(found_accelerator(h, catalog), h, config.numbers)
+    network = find_network(config.model) if isinstance(config.model, str) else None
+    same = network if network and abs(network.flops / n.flops_per_sample - 1) < SAME_NETWORK_TOLERANCE else None
+    task = "inference" if not config.train else "adapter" if config.adapter else "training"
+    return SampleCase(
+        network=n, chip=chip, batch=float(config.batch), task=task, numbers=config.numbers, engine=sample_engine(config.engine.name),
+        compiled=float(bool(config.engine.compiled)), operation=same.operation if same else "", passes=float(config.passes),
+        accelerators=float(h.count), recompute=float(config.recompute == "full"), activations=same.activations if same else 0.0,
+        kernels=float(same.layers) if same else 0.0,
+    )  # fmt: skip
 
 
 def _layout_fields(config: TrainingConfig, links: Links, e: EngineFamily) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Measured runs from the seven CSV files, converted to configurations and cases. One row is one published run."""
+"""Measured runs from the CSV files, converted to configurations and cases. One row is one published run."""
 
 import re
 from collections.abc import Sequence
@@ -17,19 +17,23 @@ from rackwright.estimator.config import resolve
 from rackwright.estimator.config.configuration import ServingConfig, TrainingConfig
 from rackwright.estimator.dataset.columns.architecture import model_family
 from rackwright.estimator.dataset.columns.cells import BrokenCell, PrintedRow, UnsupportedRow, read_folder
+from rackwright.estimator.dataset.columns.encoders import encoder_case, is_encoder_row
 from rackwright.estimator.dataset.columns.finetuning import finetuning_fields
 from rackwright.estimator.dataset.columns.hardware import unknown_accelerator_reason
 from rackwright.estimator.dataset.columns.measured import measured_value
 from rackwright.estimator.dataset.columns.pretraining import pretraining_fields
+from rackwright.estimator.dataset.columns.samples import sample_case
 from rackwright.estimator.dataset.columns.scoring import exclusion_reason, scoring_rule
 from rackwright.estimator.dataset.columns.serving import serving_config
 from rackwright.estimator.dataset.columns.time_to_train import run_case
 from rackwright.estimator.dataset.columns.training import measurement_fields, training_config
 from rackwright.estimator.model.from_architecture import architecture_of
+from rackwright.estimator.sample_case import SampleCase
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.training.run_time import RunCase
 
 DATA = Path(__file__).parents[1] / "data" / "measured"
+SAMPLE_FILES = ("diffusion_vision",)
 RUN_METRICS = ("time_to_train_min", "accel_hours")
 """Metrics of a whole run."""
 MEMORY_METRICS = ("peak_memory_gib", "kv_tokens")
@@ -61,14 +65,14 @@ class RowReading:
     status: str
     reason: str = ""
     config: TrainingConfig | ServingConfig | None = None
-    case: TrainingCase | ServingCase | None = None
+    case: TrainingCase | ServingCase | SampleCase | None = None
     assumed: tuple[str, ...] = ()
     whole: RunCase | None = None
     """Case of the whole run, for rows of time_to_train."""
     has_known_accelerator: bool = True
     """False when only memory can be predicted, because the accelerator is unknown."""
 
-    def of(self, metric: str) -> TrainingCase | ServingCase | RunCase | None:
+    def of(self, metric: str) -> TrainingCase | ServingCase | SampleCase | RunCase | None:
         """Return the case for models of a metric; None when they cannot predict the row."""
         if not self.has_known_accelerator and metric not in MEMORY_METRICS:
             return None
@@ -78,6 +82,10 @@ class RowReading:
 def read_row(row: PrintedRow, catalog: Catalog | None = None) -> RowReading:
     """Convert a row. Never raises; a row that cannot be converted has a reason. catalog: has the accelerators."""
     try:
+        if row.csv in SAMPLE_FILES:
+            return RowReading(row, "ok", case=sample_case(row, catalog))
+        if is_encoder_row(row):
+            return RowReading(row, "ok", case=encoder_case(row, catalog))
         config, found = serving_config(row, catalog) if row.csv.startswith("inference") else training_config(row, catalog)
         whole = run_case(row, config) if row.csv == "time_to_train" and isinstance(config, TrainingConfig) else None
         untimed = unknown_accelerator_reason(row, catalog)

@@ -13,7 +13,7 @@ from rackwright.report.terminal.node import requirement_lines, requirement_rows
 from rackwright.report.terminal.plan import bill_rows, by_usage, cents, examples, facts, fallback_text, no_price, open_item_rows, where_of
 from rackwright.sizing.economics.serving import Economics
 from rackwright.sizing.node.requirements import NodeRequirements
-from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
+from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan, WorkloadFacts
 from rackwright.sizing.selection.ranking import nearest_misses
 from rackwright.spec.spec import Spec
 from rackwright.wording.formatting import (
@@ -35,6 +35,7 @@ from rackwright.wording.formatting import (
 )
 from rackwright.wording.plan_text import economics_with_text, with_text
 from rackwright.wording.rejections import candidate_remedy, rejection_text
+from rackwright.wording.unit_rates import rate_text
 from rackwright.workflow.stack_preview import StackPreview
 
 REJECTIONS_SHOWN = 40
@@ -90,14 +91,17 @@ def _subtitle(plan: SizingPlan, bill: Bill | None) -> str:
 def _time(fit: Fit) -> str:
     if fit.finish_s is not None:
         return span_range(fit.finish_s) + (f", including {span(fit.wait_s.p50)} in the queue" if fit.wait_s else "")
+    if fit.speed.unloaded_s is not None:
+        return f"answer {span(fit.speed.ttft_s)} under load"
     return f"first token {span(fit.speed.ttft_s)}" + (f", then {span(fit.speed.tpot_s)} each" if fit.speed.tpot_s else "")
 
 
 def _cards(spec: Spec, plan: SizingPlan, preview: StackPreview) -> list[dict[str, Any]]:
     """The choice, its runner-up, and the cheapest rejected candidate."""
-    cards = [_card("Chosen", plan.chosen.candidate, _fit_lines(plan.chosen, spec, preview.refusal(1)))] if plan.chosen else []
+    cards = [_card("Chosen", plan.chosen.candidate, _fit_lines(plan.chosen, spec, plan.facts, preview.refusal(1)))] if plan.chosen else []
     if second := runner_up(plan.fits):
-        cards.append(_card(f"Runner-up (rank {second[0]})", second[1].candidate, _fit_lines(second[1], spec, preview.refusal(second[0]))))
+        lines = _fit_lines(second[1], spec, plan.facts, preview.refusal(second[0]))
+        cards.append(_card(f"Runner-up (rank {second[0]})", second[1].candidate, lines))
     if miss := cheapest(plan.rejected):
         lines = [
             ("Time", span(miss.duration_s) if miss.duration_s else ""),
@@ -114,7 +118,7 @@ def _card(role: str, candidate: Candidate, lines: list[tuple[str, str]]) -> dict
     return {"role": role, "machines": machines(candidate), "place": place, "lines": [line for line in lines if line[1]]}
 
 
-def _fit_lines(fit: Fit, spec: Spec, refusal: str) -> list[tuple[str, str]]:
+def _fit_lines(fit: Fit, spec: Spec, it: WorkloadFacts, refusal: str) -> list[tuple[str, str]]:
     c = fit.candidate
     replicas = f"{plural(c.replicas, 'replica')} (up to {c.max_replicas}) of " if c.max_replicas > 1 else ""
     fabric = f" over {c.fabric.upper()}" if c.nodes > 1 and c.fabric != "none" else ""
@@ -126,6 +130,7 @@ def _fit_lines(fit: Fit, spec: Spec, refusal: str) -> list[tuple[str, str]]:
         ("Memory filled", f"{percent(fit.memory.fill)} of {gib(fit.memory.capacity_bytes)} each"),
         ("Parallel layout", f"{replicas}{c.parallelism}{fabric}, {c.precision}"),
         ("Goodput", goodput_text(fit)),
+        ("Rate", rate_text(fit, it)),
         ("Tightest constraint", tightest(limits(spec, fit))),
     ]
 

@@ -8,13 +8,14 @@ from rackwright.report.terminal.tables import heading, print_labelled, ranked, t
 from rackwright.sizing.economics.comparison import ComparisonRow
 from rackwright.sizing.economics.formulas import LoadPoint, Returns
 from rackwright.sizing.economics.serving import Economics
+from rackwright.sizing.unit import UNITS
 from rackwright.wording.formatting import UNKNOWN, evidence, money, plural, readable, short, span, usd
 from rackwright.wording.rejections import explanation, rejection_text
 
 LOADS_SHOWN = 7
 COMPARED = "The same service on other accelerators at full utilisation, cheapest first: p80 (p50; p10 to p90)"
 """Heading of the comparison: rows are planned and ordered by the p80, as in the plan."""
-SOLD = {"token": "million output tokens", "image": "image", "request": "request"}
+SOLD = {name: unit.priced_per for name, unit in UNITS.items()} | {"token": "million output tokens"}
 
 
 def show_economics(out: Console, e: Economics) -> None:
@@ -58,7 +59,9 @@ def loads(e: Economics) -> list[tuple[str, ...]]:
 
 def unit_cost(p: LoadPoint, e: Economics) -> float | None:
     """US dollars per unit sold."""
-    return p.usd_per_million_tokens if e.unit == "token" else p.usd_per_request
+    if e.unit == "token" or p.usd_per_request is None:
+        return p.usd_per_million_tokens
+    return p.usd_per_request * e.requests_per_lot
 
 
 def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
@@ -116,7 +119,7 @@ def unit_revenue(e: Economics) -> float | None:
     """US dollars earned per unit sold; None without a revenue."""
     if e.revenue is None:
         return None
-    return e.revenue.usd_per_request / e.service.output_tokens * 1e6 if e.unit == "token" else e.revenue.usd_per_request
+    return e.revenue.usd_per_request * (1e6 / e.service.output_tokens if e.unit == "token" else e.requests_per_lot)
 
 
 def comparison(e: Economics) -> Iterator[tuple[str, str, str, str, str]]:
@@ -130,6 +133,8 @@ def comparison(e: Economics) -> Iterator[tuple[str, str, str, str, str]]:
         cost, planned = row.usd_per_request, row.planned_usd_per_request
         if e.unit == "token":
             cost, planned = row.usd_per_million_tokens, row.planned_usd_per_million_tokens
+        elif cost and planned is not None:
+            cost, planned = cost.scaled(e.requests_per_lot), planned * e.requests_per_lot
         costs = f"{price(planned)} ({price(cost.p50)}; {price(cost.p10)} to {price(cost.p90)})" if cost else "unpriced"
         latency = f"first token {span(r.ttft_s)}, then {span(r.tpot_s)}" if r.tpot_s else f"{span(r.ttft_s)} each"
         further = (_source(row), latency, _evidence(r.evidence), *map(explanation, row.unsupported))

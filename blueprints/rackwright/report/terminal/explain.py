@@ -12,8 +12,9 @@ from rackwright.report.terminal.node import COLUMNS, requirement_lines, requirem
 from rackwright.report.terminal.plan import facts, show_frontier, where_of
 from rackwright.report.terminal.tables import heading, print_labelled, table, title
 from rackwright.sizing.metrics import Speed
-from rackwright.sizing.plan import Fit, Rejected, SizingPlan
+from rackwright.sizing.plan import Fit, Rejected, SizingPlan, WorkloadFacts
 from rackwright.sizing.rejection import Reason
+from rackwright.sizing.unit import UNITS
 from rackwright.wording.formatting import (
     TERMS,
     accelerators,
@@ -32,6 +33,7 @@ from rackwright.wording.formatting import (
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rationale import compared_with
 from rackwright.wording.rejections import candidate_remedy, rejection_text
+from rackwright.wording.unit_rates import rate_text
 from rackwright.workflow.stack_preview import StackPreview
 
 FITS_SHOWN, REJECTED_SHOWN, REJECTED_OF_NAME = 3, 20, 2
@@ -45,7 +47,7 @@ def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = 
     if whole and whole.fits:
         show_frontier(out, whole, preview=preview)
     for fit in plan.fits[:FITS_SHOWN]:
-        _show_fit(out, fit)
+        _show_fit(out, fit, plan.facts)
     if plan.machine:
         heading(out, "Requirements of one node of the first choice")
         out.print(table(COLUMNS, requirement_rows(plan.machine), right=("needed", "available")))
@@ -65,14 +67,16 @@ def show_candidates(out: Console, plan: SizingPlan, whole: SizingPlan) -> None:
     plan = with_text(plan, whole)
     if plan.fits:
         fit, rank = plan.fits[0], whole.fits.index(next(fit for fit in whole.fits if fit.candidate == plan.fits[0].candidate)) + 1
-        _show_fit(out, fit, f"#{rank}, " + (f"against #1: {compared_with(fit, whole.fits[0])}" if rank > 1 else "the first choice"))
+        _show_fit(
+            out, fit, plan.facts, f"#{rank}, " + (f"against #1: {compared_with(fit, whole.fits[0])}" if rank > 1 else "the first choice")
+        )
         if len(plan.fits) > 1:
             print_labelled(out, "further", f"{plural(len(plan.fits) - 1, 'candidate')} of that name; name one by its rank")
     if plan.rejected:
         _show_rejected(out, plan, REJECTED_OF_NAME)
 
 
-def _show_fit(out: Console, fit: Fit, rank: str = "") -> None:
+def _show_fit(out: Console, fit: Fit, it: WorkloadFacts, rank: str = "") -> None:
     heading(out, f"Candidate: {machines(fit.candidate)}, {accelerators(fit.candidate)}, {where_of(fit)}")
     a_month = "" if fit.duration_s else " a month"
     lines = {
@@ -81,6 +85,7 @@ def _show_fit(out: Console, fit: Fit, rank: str = "") -> None:
         "time": span_range(fit.duration_s) if fit.duration_s else "",
         "queue": span_range(fit.wait_s) if fit.wait_s else "",
         "goodput": goodput_text(fit),
+        "rate": rate_text(fit, it),
         "cost": usd_range(fit.cost_usd) + a_month if fit.cost_usd else "price not published",
         "p80": decisive_text(fit),
         "price": list_price("machine-hour", fit.candidate),
@@ -96,7 +101,7 @@ def _show_fit(out: Console, fit: Fit, rank: str = "") -> None:
     total = f"total, {percent(memory.fill)} of the device ({percent(memory.max_fill)} allowed)"
     rows = [*(part for part in parts if part[1]), (total, memory.total_bytes), ("device", memory.capacity_bytes)]
     out.print(table(("memory per accelerator", "GiB"), ((name, gib(value).removesuffix(" GiB")) for name, value in rows), right=("GiB",)))
-    out.print(table(("speed", "value"), _speed_rows(fit.speed), right=("value",)))
+    out.print(table(("speed", "value"), _speed_rows(fit.speed, it), right=("value",)))
 
 
 def _rejection_row(miss: Rejected) -> tuple[str, str, str]:
@@ -126,10 +131,11 @@ def _with_median(p80_s: float, p50_s: float | None) -> str:
     return span(p80_s) + (f" (p80; p50 {span(p50_s)})" if p50_s else "")
 
 
-def _speed_rows(speed: Speed) -> list[tuple[str, str]]:
+def _speed_rows(speed: Speed, it: WorkloadFacts) -> list[tuple[str, str]]:
     rows = [
         ("tokens/s", speed.tokens_per_s and count(speed.tokens_per_s)),
-        ("sequences/s", speed.samples_per_s and f"{speed.samples_per_s:,.1f}"),
+        ("samples/s" if speed.units_per_s else "sequences/s", speed.samples_per_s and f"{speed.samples_per_s:,.1f}"),
+        (f"{UNITS[it.unit].plural}/s, all replicas", speed.units_per_s and f"{speed.units_per_s:,.1f}"),
         ("step", speed.step_s and span(speed.step_s)),
         ("rollout", speed.rollout_s and span(speed.rollout_s)),
         ("compute", speed.compute_s and span(speed.compute_s)),
@@ -137,7 +143,12 @@ def _speed_rows(speed: Speed) -> list[tuple[str, str]]:
         ("pipeline bubble", speed.bubble_s and span(speed.bubble_s)),
         ("waiting for samples", speed.input_s and span(speed.input_s)),
         ("model FLOPs utilisation", speed.mfu and percent(speed.mfu)),
-        ("time to first token", speed.ttft_s and _with_median(speed.ttft_s, speed.ttft_p50_s)),
+        (
+            "time to first token" if it.unit == "token" else "time to the answer under load",
+            speed.ttft_s and _with_median(speed.ttft_s, speed.ttft_p50_s),
+        ),
+        ("time to the answer without other traffic", speed.unloaded_s and span(speed.unloaded_s)),
+        ("samples per pass, at most", speed.batch_size and f"{speed.batch_size:,}"),
         ("time per output token", speed.tpot_s and _with_median(speed.tpot_s, speed.tpot_p50_s)),
         ("requests/s", speed.requests_per_s and f"{speed.requests_per_s:,g}"),
         ("concurrent requests per replica", speed.concurrency and str(speed.concurrency)),

@@ -19,8 +19,9 @@ from rackwright.report.preview_text import doubts, quota_increases, quota_words
 from rackwright.report.terminal.console import WIDTH
 from rackwright.report.terminal.node import storage_text
 from rackwright.report.terminal.tables import INDENT, heading, print_labelled, ranked, table, title
-from rackwright.sizing.plan import Fit, Rejected, SizingPlan
+from rackwright.sizing.plan import Fit, Rejected, SizingPlan, WorkloadFacts
 from rackwright.sizing.selection.ranking import nearest_misses
+from rackwright.sizing.unit import UNITS
 from rackwright.spec.spec import Goals, Spec
 from rackwright.wording.formatting import (
     UNKNOWN,
@@ -38,6 +39,7 @@ from rackwright.wording.formatting import (
 )
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rejections import candidate_remedy, rejection_text
+from rackwright.wording.unit_rates import amount_text, rate_text
 from rackwright.workflow.stack_preview import StackPreview
 
 ALTERNATIVES, MISSES, ITEMS, BILL_ITEMS, LIMITS = 3, 3, 3, 3, 3
@@ -108,11 +110,13 @@ def _show_items(out: Console, items: list[tuple[str, str, str]], full: bool) -> 
 
 
 def facts(plan: SizingPlan) -> str:
-    """`finetune of llama-3.1-70b, 70.6B parameters, 1.35B tokens`; `custom workload` without a model."""
+    """`finetune of llama-3.1-70b, 70.6B parameters, 1.35B tokens`; `batch of vit-l-16, 304M parameters, 50M images of 224x224`."""
     it = plan.facts
     active = "" if it.parameters == it.active_parameters else f" ({count(it.active_parameters)} active)"
     trained = f", {count(it.trainable_parameters)} trained" if 0 < it.trainable_parameters < it.parameters else ""
     tokens = f", {count(it.tokens)} tokens" if it.tokens else ""
+    if it.unit not in ("token", "request"):
+        tokens = f", {amount_text(it)}"
     size = f", {count(it.parameters)} parameters{active}" if it.parameters else ""
     kind = f"{it.kind} ({it.objective})" if it.objective else it.kind
     return f"{kind} of {it.model}{size}{trained}{tokens}" if it.model else f"{it.kind} workload"
@@ -126,7 +130,7 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
         print_labelled(out, "build", f"{reason} ({plural(len(plan.fits), 'candidate')}, all of them)", "bold yellow")
         preview = replace(preview, refusals=())
     out.print()
-    out.print(_ranking(shown, preview, chosen.duration_s is None, out.width))
+    out.print(_ranking(shown, preview, plan.facts, chosen.duration_s is None, out.width))
     if len(lines) > len(shown):
         out.print(Text(f"    {len(lines) - len(shown)} more candidates: --top {len(lines)}", style="dim"))
     out.print()
@@ -140,6 +144,7 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
     if preview.bill and not full:
         print_labelled(out, "bill", bill_text(preview.bill))
         print_labelled(out, "fallback", fallback_text(preview.bill))
+    print_labelled(out, "rate", rate_text(chosen, plan.facts))
     print_labelled(out, "tightest", tightest(limits(spec, chosen)))
     print_labelled(out, "storage", storage_text(plan.machine))
     print_labelled(out, "prices", list_price("machine-hour", chosen.candidate))
@@ -189,15 +194,19 @@ def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None, pr
     out.print()
 
 
-def _ranking(lines: list[Group], preview: StackPreview, serving: bool, width: int) -> Text:
+def _ranking(lines: list[Group], preview: StackPreview, it: WorkloadFacts, serving: bool, width: int) -> Text:
     is_wide = width >= WIDTH
     trained = ("time (p10 to p90)", "USD/h", "machines, USD (p10 to p90)") if is_wide else ("time", "USD/h", "machines, USD")
-    metrics = ("TTFT", "TPOT", "USD/h", "USD/month") if serving else trained
+    whole = it.unit != "token"
+    served = ("latency", f"{UNITS[it.unit].plural}/s" if it.unit == "image" else "samples/s") if whole else ("TTFT", "TPOT")
+    metrics = (*served, "USD/h", "USD/month") if serving else trained
     rows = []
     for line in lines:
         fit, c = line.fit, line.fit.candidate
         run = span_range(fit.finish_s) if is_wide else span(fit.time_s)
-        time = (span(fit.speed.ttft_s), span(fit.speed.tpot_s) if fit.speed.tpot_s else "-") if serving else (run,)
+        each = span(fit.speed.tpot_s) if fit.speed.tpot_s else "-"
+        second = f"{(fit.speed.samples_per_s or 0) * c.replicas:,.1f}" if whole else each
+        time = (span(fit.speed.ttft_s), second) if serving else (run,)
         cost = money_range(fit.cost_usd) if is_wide or not fit.cost_usd else money(fit.cost_usd.p50)
         costs = (money(fit.usd_per_hour, 2), cost)
         fabric = c.fabric.upper() if c.nodes > 1 and c.fabric != "none" else ""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import TypeAdapter
 
@@ -22,7 +22,8 @@ from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
 from rackwright.sizing.rejection import Rejection
-from rackwright.sizing.workload_inputs import workload_inputs
+from rackwright.sizing.unit import UNITS
+from rackwright.sizing.workload_inputs import inference_inputs
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 
@@ -54,14 +55,14 @@ REPORT_TPU = "TPU v5e"
 class Economics:
     """Economics of the chosen machines.
 
-    unit: what the service sells. mean, p95: requests/s. mean_point, p95_point, full_point: cost at these loads and at the highest load of
-    the minimum machines. curve: cost over load. revenue: None where the spec states none. overruled: goals that pinned machines break.
-    `wording.plan_text` fills in warnings.
+    unit: what the service sells, in lots of `sizing.unit.UNITS` with `requests_per_lot` requests. mean, p95: requests/s. mean_point,
+    p95_point, full_point: cost at these loads and at the highest load of the minimum machines. curve: cost over load. revenue: None where
+    the spec states none. overruled: goals that pinned machines break. `wording.plan_text` fills in warnings.
     """
 
     spec: str
     model: str
-    unit: Literal["token", "image", "request"]
+    unit: Literal["token", "image", "request", "audio-second", "document"]
     machine: str
     service: ServiceCost
     mean_requests_per_s: float
@@ -80,6 +81,7 @@ class Economics:
     warnings: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     overruled: tuple[Rejection, ...] = ()
+    requests_per_lot: float = 1.0
 
     def as_json(self) -> dict[str, Any]:
         """Plain data with null for unknown values."""
@@ -99,12 +101,13 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     months = [formulas.month(service, mean, p95, w.idle, plan.facts.weights_bytes) for service in services]
     earned = w.revenue_per_request
     if earned is None and w.revenue is not None and job.generates:
-        earned = w.revenue * w.output_tokens.mean
+        earned = w.revenue * job.output_tokens
     rows = compare(job, catalog, ACCELERATORS, plan.fits, a, c)
     return Economics(
         spec=spec.name,
         model=plan.facts.model,
-        unit="token" if job.generates else "image" if kind == "diffusion" else "request",
+        unit=cast(Any, plan.facts.unit),
+        requests_per_lot=UNITS[plan.facts.unit].lot / plan.facts.units_per_request,
         machine=fit.candidate.label,
         service=s,
         mean_requests_per_s=mean,
@@ -127,7 +130,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
 
 def serving_job(w: Serve, a: Assumptions = DEFAULT, catalog: Catalog | None = None) -> ServingJob:
     """The service of a workload as the search of its plan takes it."""
-    job = workload_inputs(w, a, catalog or Catalog.default()).job
+    job = inference_inputs(w, a).job
     assert isinstance(job, ServingJob)
     return job
 

@@ -23,7 +23,7 @@ from rackwright.sizing.search.outcome import Outcome, at_p80, interval
 from rackwright.spec.spec import Spec
 from rackwright.units import GIB, HOUR
 
-OVERRULABLE = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.THROUGHPUT, Limit.PRICE}
+OVERRULABLE = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.LATENCY, Limit.THROUGHPUT, Limit.PRICE}
 """Constraints that a pin overrules. The others mean certain failure, or are limits of the organisation."""
 
 
@@ -109,7 +109,8 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
     if outcome.memory is None or any(r.limit not in OVERRULABLE or not offer.pinned for r in rejections):
         return Rejected(candidate, tuple(rejections), cost.p50 if cost else None, run.finish.p50 if run.finish else None)
-    tightest = limit or _tightest(outcome.memory, bool(offer.accelerator), cost, run.finish, goals)
+    bound = limit or next((note for note in outcome.notes if note.kind is NoteKind.INPUT_PIPELINE), None)
+    tightest = bound or _tightest(outcome.memory, bool(offer.accelerator), cost, run.finish, goals)
     return Fit(
         candidate=candidate, memory=outcome.memory, speed=outcome.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
         evidence=outcome.evidence, goodput=run.goodput, wait_s=run.wait, overruled=tuple(rejections), tightest=(tightest,),
@@ -142,6 +143,7 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
     if offer.machine.kind == "cpu":
         yield Note(NoteKind.CPU_UNCALIBRATED)
     yield from _accelerator_notes(offer, outcome, goals)
+    yield from outcome.notes
     yield from _idle(offer, nodes, outcome, run.duration)
     if run.wait:
         low, likely, high = (s / HOUR for s in (run.wait.p10, run.wait.p50, run.wait.p90))
@@ -195,12 +197,13 @@ def _run_times(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a:
 
 
 def _interruption_loss(offer: Offer, nodes: int, is_spot: bool, goals: GoalLimits, a: Assumptions) -> InterruptionLoss:
-    """Time lost to interruptions; machines that do not work on one job write no checkpoints and fail independently."""
+    """Time lost to interruptions. Machines that do not work on one job fail independently; they repeat the work since the progress that
+    they recorded last, or none, and recording it costs no pause."""
     at = checkpoints.interruptions(nodes * (offer.machine.accelerator_count or 1), nodes, is_spot, a)
     host, checkpoint = goals.work.checkpoint_host(offer.machine, offer.accelerator, nodes, a), goals.work.checkpoint_bytes
-    every, pause, drain = 0.0, a.checkpoint_pause_s, 0.0
+    every, pause, drain = goals.checkpoint_interval_s or 0.0, 0.0, 0.0
     if goals.is_joined:
-        every = goals.checkpoint_interval_s or checkpoints.auto_interval_s(checkpoint, host, at.between_s, a)
+        every = every or checkpoints.auto_interval_s(checkpoint, host, at.between_s, a)
         pause, drain = checkpoints.pause_s(checkpoint, host, a), checkpoints.drain_s(checkpoint, host, a)
     mid = checkpoints.lost_share(every, pause, at, drain)
     return InterruptionLoss(mid / a.interruption_band, mid, min(mid * a.interruption_band, checkpoints.MAX_LOST_SHARE), at.between_s, every)

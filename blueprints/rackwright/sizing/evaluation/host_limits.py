@@ -25,6 +25,7 @@ def fed_by_host(offer: Offer, nodes: int, outcome: Outcome, work: HostWork) -> t
         samples_per_s=fed,
         tokens_per_s=speed.tokens_per_s and speed.tokens_per_s / slower,
         requests_per_s=speed.requests_per_s and speed.requests_per_s / slower,
+        units_per_s=speed.units_per_s and speed.units_per_s / slower,
         step_s=speed.step_s and speed.step_s * slower,
         input_s=speed.step_s and speed.step_s * (slower - 1),
         mfu=speed.mfu and speed.mfu / slower,

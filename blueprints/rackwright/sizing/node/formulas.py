@@ -25,6 +25,10 @@ class NodeAssumptions:
     decode_bytes_per_s: float = assumed(
         10e6, "bytes of JPEG per second and vCPU", f"{OWN}: decode, crop, resize; some 90 ImageNet files of 110 kB a second"
     )
+    inference_decode_bytes_per_s: float = assumed(
+        20e6, "bytes of JPEG per second and vCPU", f"{OWN}: decode and resize without augmentation, twice the rate of training"
+    )
+    inference_worker_vcpus: float = assumed(1, "vCPU per accelerator of a batch", f"{OWN}: one process that launches kernels")
     encode_s: float = assumed(0.1, "vCPU-seconds per image answered", f"{OWN}: encode 1 megapixel, safety checks left out")
     tokens_per_s: float = assumed(0.5e6, "tokens per second and vCPU", f"{OWN}: text to token ids, fast tokenizers")
     vision_bytes: float = assumed(110e3, "bytes per image", "ImageNet-1k: 138 GB of JPEG, 1.28 million images")
@@ -55,7 +59,22 @@ def training_vcpus(
 ) -> float:
     """vCPUs of a training node: decoding or reading at the rate of training, and the processes of each accelerator."""
     work = samples_per_s * sample_bytes / b.decode_bytes_per_s + tokens_per_s / b.tokens_per_s
-    return float(math.ceil(b.system_vcpus + b.worker_vcpus_per_accelerator * accelerators + work))
+    return float(math.ceil(b.system_vcpus + b.worker_vcpus_per_accelerator * accelerators + work - 1e-9))
+
+
+def decoded_images_per_s(
+    vcpus: int, accelerators: int, sample_bytes: float, training: bool, b: NodeAssumptions = NODE_ASSUMPTIONS
+) -> float:
+    """Images per second that the CPUs of a node decode beside the processes of its accelerators. sample_bytes: of one image on disk."""
+    workers = b.worker_vcpus_per_accelerator if training else b.inference_worker_vcpus
+    free = max(vcpus - b.system_vcpus - workers * accelerators, b.system_vcpus)
+    return free * (b.decode_bytes_per_s if training else b.inference_decode_bytes_per_s) / sample_bytes
+
+
+def batch_vcpus(accelerators: int, images_per_s: float, sample_bytes: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
+    """vCPUs of a node that processes images in batches: decoding, and one process per accelerator."""
+    work = images_per_s * sample_bytes / b.inference_decode_bytes_per_s
+    return float(math.ceil(b.system_vcpus + b.inference_worker_vcpus * accelerators + work - 1e-9))
 
 
 def serving_vcpus(accelerators: int, images_per_s: float, tokens_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:

@@ -50,9 +50,10 @@ class HostRate:
     term: HostTerm | None = None
 
 
-def decoding(sample_bytes: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> SampleWork:
-    """Work of one compressed image: read, decoded and augmented by processors, copied to the accelerator."""
-    return SampleWork(sample_bytes / b.decode_bytes_per_s, sample_bytes, sample_bytes * b.decoded_per_byte)
+def decoding(sample_bytes: float, trains: bool = True, b: NodeAssumptions = NODE_ASSUMPTIONS) -> SampleWork:
+    """Work of one compressed image: read, decoded and in training augmented by processors, copied to the accelerator."""
+    rate = b.decode_bytes_per_s if trains else b.inference_decode_bytes_per_s
+    return SampleWork(sample_bytes / rate, sample_bytes, sample_bytes * b.decoded_per_byte)
 
 
 def host_rate(host: Host, sample: SampleWork, wanted_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> HostRate:

@@ -9,12 +9,13 @@ from rackwright.catalog.rows import Accelerator, Machine
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation.checkpoints import CheckpointHost
+from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
 from rackwright.sizing.node.host_rate import Host, HostTerm, SampleWork, decoding
 from rackwright.sizing.plan import WorkloadFacts
-from rackwright.sizing.workload_inputs import architecture_of
+from rackwright.sizing.sample import image_bytes
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import TRAINING, Batch, Finetune, Pretrain
+from rackwright.spec.workload import TRAINING, Batch, Finetune, Pretrain, Serve
 
 
 @dataclass(frozen=True)
@@ -68,14 +69,9 @@ class HostWork:
         return min(known, default=None)
 
 
-def sample_bytes(w: Pretrain | Finetune | Batch) -> float:
-    """Bytes of one image on disk; 0 where the data is text or sound."""
-    kind = architecture_of(w.model)[0].kind
-    if kind not in ("diffusion", "vision"):
-        return 0.0
-    if isinstance(w, TRAINING) and w.data.size and w.data.samples:
-        return w.data.size / w.data.samples
-    return NODE_ASSUMPTIONS.diffusion_bytes if kind == "diffusion" else NODE_ASSUMPTIONS.vision_bytes
+def sample_bytes(w: Pretrain | Finetune | Serve | Batch) -> float:
+    """Bytes of one image on disk; 0 where no images are read."""
+    return image_bytes(w, architecture_of(w.model)[0])
 
 
 def _sample_work(w: object) -> SampleWork:
@@ -84,4 +80,4 @@ def _sample_work(w: object) -> SampleWork:
         return SampleWork(vcpu_s=NODE_ASSUMPTIONS.encode_s)
     if not isinstance(w, (*TRAINING, Batch)) or not (size := sample_bytes(w)):
         return SampleWork()
-    return decoding(size)
+    return decoding(size, isinstance(w, TRAINING))

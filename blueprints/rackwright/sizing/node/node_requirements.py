@@ -62,16 +62,16 @@ def node_requirements(
         supplies = (NodeRequirement("power supplies", drawn.node_watts / 1000, have, "kW", words),)
     if not isinstance(w, TRAINING):
         images = isinstance(w, Serve) and architecture_of(w.model)[0].kind == "diffusion"
-        return NodeRequirements(c.nodes, (*_serving(plan, fit, node, a, images), *supplies), power=drawn, owned=owned)
+        needs = (*_serving(plan, fit, node, a, images, sample_bytes(w)), *supplies)
+        return NodeRequirements(c.nodes, needs, power=drawn, owned=owned)
     window = checkpoints.at_interval(plan.facts.checkpoint_bytes, plan.facts.checkpoint_interval_s, a)
-    sample = sample_bytes(w)
     read = dataset_read_bytes_per_s(plan.facts, fit.speed, w, a)
     throughput = window.throughput_bytes_per_s
     storage = _storage(spec, plan, fit, catalog, a, recorded)
     traffic = _network(fit, node, plan.facts.trainable_parameters or plan.facts.parameters, throughput + (read or 0.0), storage)
     return NodeRequirements(
         nodes=c.nodes,
-        needs=(*_training(plan, fit, node, w, sample, a), *traffic, *supplies),
+        needs=(*_training(plan, fit, node, w, sample_bytes(w), a), *traffic, *supplies),
         dataset_read_bytes_per_s=read,
         checkpoint_bytes=window.bytes,
         checkpoint_write_s=window.write_s,
@@ -101,19 +101,24 @@ def _training(
     yield _disk(node, disk, Note(NoteKind.CONTAINERS), Note(NoteKind.CHECKPOINT_SHARES), *dataset)
 
 
-def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: bool) -> Iterator[NodeRequirement]:
+def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: bool, sample: float) -> Iterator[NodeRequirement]:
+    """images: the answers are images. sample: bytes of an image that is read, 0 for none."""
     c, s = fit.candidate, fit.speed
     memory = formulas.host_memory_bytes(a.host_base_bytes, a.host_per_accelerator_bytes, c.accelerators_per_node, 0.0, 0.0)
     yield _memory(node, memory, Note(NoteKind.PROCESSES), Note(NoteKind.WEIGHTS_WHILE_LOADING))
     rate = (s.requests_per_s or 0.0) / c.nodes
     vcpus = formulas.serving_vcpus(c.accelerators_per_node, rate if images else 0.0, (s.tokens_per_s or 0.0) / c.nodes)
     engine = Note(NoteKind.IMAGE_ENCODING if images else NoteKind.DETOKENISATION)
+    if sample:
+        vcpus, engine = formulas.batch_vcpus(c.accelerators_per_node, rate, sample), Note(NoteKind.IMAGE_DECODING, {"images_per_s": rate})
     yield NodeRequirement("processors", vcpus, node.vcpus, "vCPU", basis=(engine,))
     disk = formulas.serving_disk_bytes(plan.facts.weights_bytes)
     yield _disk(node, disk, Note(NoteKind.CONTAINERS), Note(NoteKind.WEIGHTS_COPY))
     loaded = Note(NoteKind.WEIGHTS_LOADED, {"seconds": a.startup_s})
-    need = plan.facts.weights_bytes / a.startup_s * LINE_RATE
-    yield NodeRequirement("network", need, _rate(node), "GB/s", basis=(loaded, *_burst(node)))
+    loading, reading = plan.facts.weights_bytes / a.startup_s * LINE_RATE, rate * sample * LINE_RATE
+    read = Note(NoteKind.SAMPLES_READ, {"gb": plan.facts.dataset_bytes / 1e9, "gb_per_s": reading})
+    basis = (read if reading > loading and plan.facts.dataset_bytes else loaded, *_burst(node))
+    yield NodeRequirement("network", max(loading, reading), _rate(node), "GB/s", basis=basis)
 
 
 def _memory(node: Machine, need: float, *basis: Note) -> NodeRequirement:

@@ -9,7 +9,7 @@ from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.metrics import Memory, Speed
-from rackwright.sizing.rejection import Limit, Reason, Rejection, latency_rejections, model_size_rejection
+from rackwright.sizing.rejection import Limit, Reason, Rejection, answer_rejection, latency_rejections, model_size_rejection
 from rackwright.sizing.search import cpu_roofline
 from rackwright.sizing.search.outcome import UNKNOWN, Outcome, max_concurrency
 from rackwright.sizing.workload_inputs import Job
@@ -93,11 +93,11 @@ def _generation(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome
 def _forward_passes(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome:
     n, numbers = job.network, _weight_format(job)
     weights = weight_bytes(n, numbers)
-    flops = (n.flops_per_sample or 2.0 * n.matmul * job.input_tokens) * job.passes
-    seconds = cpu_roofline.sample_seconds(machine.core, machine.vcpus, flops, weights * job.passes)
-    terms = samples.forward_memory(replace(n, flops_per_sample=flops / job.passes), 1.0, weights)
+    flops = (n.flops_per_sample or 2.0 * n.matmul * job.input_tokens) * job.sample.passes * job.sample.guidance
+    seconds = cpu_roofline.sample_seconds(machine.core, machine.vcpus, flops, weights * job.sample.passes)
+    terms = samples.forward_memory(replace(n, flops_per_sample=flops / job.sample.passes), 1.0, weights)
     memory = Memory(machine.memory_bytes, cpu_roofline.FREE_MEMORY, weights, activations_bytes=float(terms.activations))
-    late = latency_rejections(seconds, None, job.ttft_s)
+    late = answer_rejection(seconds, job.ttft, job.latency_key)
     rejections = (*_memory_rejections(memory), *_format_rejections(numbers, SIXTEEN), *late)
     found = Outcome(memory=memory, precision=numbers, nodes=1, rejections=rejections)
     return _with_traffic(found, job, 1 / seconds, (seconds, None), 1, a)

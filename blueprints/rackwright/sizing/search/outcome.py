@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, PRIOR_ONLY_FACTOR, ResidualQuantiles
 from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Speed
+from rackwright.sizing.note import Note
 from rackwright.sizing.rejection import Rejection
 
 MAX_CONCURRENCY = 512
@@ -66,6 +67,7 @@ class Outcome:
     max_replicas: int = 1
     rejections: tuple[Rejection, ...] = ()
     points: int = 1
+    notes: tuple[Note, ...] = ()
 
 
 def at_p80(median: float, band: float) -> float:

@@ -80,9 +80,9 @@ def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibrati
 
         found = (best_batch if job.ends else best_serving)(job, machines, formats, a, c)
     else:
-        from rackwright.sizing.search.forward_pass import forward_pass_outcome
+        from rackwright.sizing.search.forward_pass import forward_pass_outcomes
 
-        found = [forward_pass_outcome(job, t, numbers, a) for t, numbers in zip(machines.targets, formats, strict=True)]
+        found = forward_pass_outcomes(job, machines.targets, formats, a, c)
     rejections = {}
     weights_key = "precision" if job.precision == job.products else "quantization"
     for t, numbers in zip(machines.targets, formats, strict=True):

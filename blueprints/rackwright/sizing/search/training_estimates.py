@@ -5,14 +5,14 @@ Text is counted in tokens, images and other networks in whole samples.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
 
 import numpy as np
 
-from rackwright.estimator import samples
-from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, FittedModel, ResidualQuantiles
+from rackwright.estimator.calibration.coefficients import Calibration, FittedModel, ResidualQuantiles
 from rackwright.estimator.case import Chip, Links, TrainingCase
+from rackwright.estimator.predict_samples import SamplePrediction
 from rackwright.estimator.result import MemoryTerms, StepTerms
+from rackwright.estimator.sample_case import SampleCase
 from rackwright.estimator.training import adapter_memory, communication, memory, step, tpu_step
 from rackwright.estimator.training.states import state_bytes
 from rackwright.sizing.job import SFT, TrainingJob
@@ -54,7 +54,8 @@ def fitted_models(job: TrainingJob, is_tpu: bool) -> tuple[FittedModel, FittedMo
 def residuals_of(job: TrainingJob, target: Target, c: Calibration) -> TrainingResiduals:
     """Residuals of one kind of accelerator."""
     if job.sampled:
-        return TrainingResiduals(PRIOR_ONLY, PRIOR_ONLY)
+        found = SamplePrediction.of(_sample_case(job, replace(base_case(job), chip=target.chip, links=target.wires), False), c)
+        return TrainingResiduals(found.residuals, found.memory_residuals)
     timing, memory_model = fitted_models(job, target.tpu)
     case = replace(base_case(job), chip=target.chip, links=target.wires)
     generation, classes = target.chip.evidence_group, timing.classes(case)
@@ -81,7 +82,7 @@ def base_case(job: TrainingJob) -> TrainingCase:
 def memory_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> MemoryTerms:
     """Bytes on the fullest accelerator, median."""
     if job.sampled:
-        return _sample_memory(job, case)
+        return _sample_memory(job, case, c)
     model = fitted_models(job, False)[1]
     room = adapter_memory.adapter_memory if job.recipe.is_adapter else memory.training_memory
     terms = room(case, c.of(model.name, model.kind))
@@ -98,23 +99,32 @@ def step_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerm
     return terms if job.objective is SFT else objective_costs.with_model_passes(terms, job, case)
 
 
-def _sample_memory(job: TrainingJob, case: TrainingCase) -> MemoryTerms:
+def _sample_case(job: TrainingJob, case: TrainingCase, recompute: bool) -> SampleCase:
+    """Training passes of one micro-batch; case.chip is all GPU or all TPU."""
+    is_tpu = bool(np.any(case.chip.is_tpu))
+    return SampleCase(
+        network=job.network, chip=case.chip, batch=case.micro_batch, task="adapter" if job.recipe.is_adapter else "training",
+        numbers=job.recipe.numbers, compiled=float(is_tpu or job.recipe.compiled),
+        operation=job.sample.operation, accelerators=case.accelerators, recompute=float(recompute), trainable=job.recipe.trainable,
+    )  # fmt: skip
+
+
+def _sample_memory(job: TrainingJob, case: TrainingCase, c: Calibration) -> MemoryTerms:
     n, r = job.network, job.recipe
     state = state_bytes(r.trainable, case.shards, case.zero_stage, (r.weight_bytes, r.gradient_bytes, r.optimizer_bytes))
     frozen_bytes = r.frozen_bytes * n.linear + r.frozen_other_bytes * (n.trunk - n.linear) if r.is_adapter else 0.0
     frozen = frozen_bytes / np.where(np.equal(case.zero_stage, 3), case.shards, 1) + 2.0 * n.tower
-    memory_model = np.where(np.equal(case.recompute, 2), samples.RECOMPUTE_KEPT_SHARE, 1.0) * r.activation_scale
-    activations = samples.activation_bytes(n, case.micro_batch) * memory_model
-    return MemoryTerms(frozen + state.weights, state.gradients, state.optimizer, activations, fixed=samples.FIXED_BYTES)
+    plain, again = (SamplePrediction.of(_sample_case(job, case, recompute), c).memory for recompute in (False, True))
+    activations = np.where(np.equal(case.recompute, 2), again.activations, plain.activations) * r.activation_scale
+    return MemoryTerms(frozen + state.weights, state.gradients, state.optimizer, activations, fixed=plain.fixed)
 
 
 def _sample_step(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerms:
     n, r, m = job.network, job.recipe, case.micro_batches
     full = np.equal(case.recompute, 2)
-    plain = samples.pass_seconds(n, case.chip, case.micro_batch, True, r.is_adapter)
-    again = samples.pass_seconds(n, case.chip, case.micro_batch, True, r.is_adapter, cast(Any, 1.0)) - plain
+    plain, again = (SamplePrediction.of(_sample_case(job, case, recompute), c).pass_s for recompute in (False, True))
     reduced = communication.reduce_bytes(case.replicas, r.trainable, r.gradient_bytes)
     gathered = np.equal(case.zero_stage, 3) * m * communication.gather_bytes(case.shards, n.trunk)
     sent = communication.sharded_collective_seconds(reduced + gathered, case.replicas, 1.0, case.links)
     shown = communication.exposed_seconds(sent, c.of("step", step.StepCoefficients).data_hidden, m * plain)
-    return StepTerms(compute=m * plain, recompute=m * full * again, data_exposed=shown, data_total=sent)
+    return StepTerms(compute=m * plain, recompute=m * full * (again - plain), data_exposed=shown, data_total=sent)

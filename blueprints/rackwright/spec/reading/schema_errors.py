@@ -244,8 +244,6 @@ EXAMPLES = {
     "infra": "infra: {any_of: [{cloud: aws, regions: [us-east-1]}]}",
     "model": "model: {base: llama-3.1-8b}",
     "data": "data: {samples: 10000, tokens_per_sample: 500}",
-    "input_tokens": "input_tokens: {mean: 800}",
-    "output_tokens": "output_tokens: {mean: 200}",
 }
 
 

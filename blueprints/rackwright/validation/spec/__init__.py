@@ -9,6 +9,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     objectives,
     places,
     safety,
+    samples,
     stack,
     unsupported,
     workloads,

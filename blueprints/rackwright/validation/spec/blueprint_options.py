@@ -12,7 +12,6 @@ from rackwright.diagnostics.problem import At
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.blueprint import Nodes
 from rackwright.spec.infra import ExistingSubnet, Place
-from rackwright.spec.workload import TRAINING
 from rackwright.stackplan.addresses import MACHINE_PURPOSES, VPC_MIN_PREFIX
 from rackwright.validation.spec.places import existing_entries
 from rackwright.validation.spec.registry import SpecContext, rule
@@ -125,9 +124,8 @@ def data_is_in_the_cloud_of_the_stack(context: SpecContext) -> Iterator[Violatio
     clouds = {place.cloud: profile(place.cloud) for _, place in context.places}
     schemes = {cloud.uri_scheme: name for name, cloud in clouds.items() if cloud.uri_scheme}
     for at, workload in context.workloads if schemes else ():
-        uris = [workload.model.weights.uri if workload.model.weights else None]
-        uris += [workload.data.uri, workload.checkpoint.uri] if isinstance(workload, TRAINING) else []
-        for uri in uris:
+        data, progress = getattr(workload, "data", None), getattr(workload, "checkpoint", None)
+        for uri in (part.uri for part in (workload.model.weights, data, progress) if part):
             if uri and uri.partition("://")[0] not in (*schemes, HUB):
                 wanted, name = next(iter(schemes.items()))
                 fix = f"copy the data to a {wanted}:// bucket and set its URI, or remove it to create a bucket"

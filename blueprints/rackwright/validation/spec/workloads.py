@@ -118,7 +118,7 @@ def p95_not_below_mean(context: SpecContext) -> Iterator[Violation]:
     for at, workload in context.each(Serve, Batch):
         for key in ("input_tokens", "output_tokens"):
             tokens = getattr(workload, key)
-            if tokens.p95 is not None and tokens.p95 < tokens.mean:
+            if tokens and tokens.p95 is not None and tokens.p95 < tokens.mean:
                 message = f"p95 ({tokens.p95:,g}) is below the mean ({tokens.mean:,g})"
                 yield Violation(at / key / "p95", "swap the two, or correct one", message)
 
@@ -137,7 +137,7 @@ def long_samples_are_truncated(context: SpecContext) -> Iterator[Violation]:
 def requests_fit_the_context(context: SpecContext) -> Iterator[Violation]:
     """max_context must hold an average request, input and output together."""
     for at, workload in context.each(Serve, Batch):
-        if workload.max_context:
+        if workload.max_context and workload.input_tokens and workload.output_tokens:
             need = workload.input_tokens.mean + workload.output_tokens.mean
             if need > workload.max_context:
                 message = f"An average request has {need:,g} tokens; max_context is {workload.max_context:,}"
@@ -148,7 +148,7 @@ def requests_fit_the_context(context: SpecContext) -> Iterator[Violation]:
 def long_requests_fit_the_context(context: SpecContext) -> Iterator[Violation]:
     """The server refuses requests that are longer than max_context."""
     for at, workload in context.each(Serve, Batch):
-        if workload.max_context:
+        if workload.max_context and workload.input_tokens and workload.output_tokens:
             long = [tokens.p95 or tokens.mean for tokens in (workload.input_tokens, workload.output_tokens)]
             mean = workload.input_tokens.mean + workload.output_tokens.mean
             if mean <= workload.max_context < sum(long):
@@ -170,7 +170,7 @@ def ttft_exceeds_tpot(context: SpecContext) -> Iterator[Violation]:
 def tpot_needs_later_tokens(context: SpecContext) -> Iterator[Violation]:
     """An answer of one token has no time per output token (TPOT)."""
     for at, workload in context.each(Serve):
-        if workload.tpot and workload.output_tokens.mean <= 1:
+        if workload.tpot and workload.output_tokens and workload.output_tokens.mean <= 1:
             message = (
                 f"The tpot target has no effect: answers have {workload.output_tokens.mean:g} token, so only the first token has a time"
             )

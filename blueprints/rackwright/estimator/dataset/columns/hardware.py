@@ -24,7 +24,7 @@ def hardware_fields(row: PrintedRow, catalog: Catalog | None = None) -> dict[str
     nvlink = re.search(r"nvlink (\d+)-link", links)
     unknown = f"GPU-{row.number('accel_mem_gb') or 80:g}GB"  # a GPU of the printed memory size
     found = {
-        "accelerator": unknown if unknown_accelerator_reason(row, catalog) else _printed_name(row),
+        "accelerator": unknown if unknown_accelerator_reason(row, catalog) else accelerator_name(row),
         "count": accelerators,
         "per_node": per_node,
         "memory_gib": float(size.group(1)) if size else None,
@@ -40,13 +40,13 @@ def hardware_fields(row: PrintedRow, catalog: Catalog | None = None) -> dict[str
 def unknown_accelerator_reason(row: PrintedRow, catalog: Catalog | None = None) -> str:
     """Return why the accelerator's speed is unknown; "" when it is known. Memory does not depend on it."""
     try:
-        known.find(_printed_name(row), catalog)
+        known.find(accelerator_name(row), catalog)
     except known.UnknownAccelerator as fault:
         return str(fault)
     return ""
 
 
-def _printed_name(row: PrintedRow) -> str:
+def accelerator_name(row: PrintedRow) -> str:
     """Return the printed name with the memory size, from its own column when the name has none."""
     name, size = row.text("hardware"), row.number("accel_mem_gb")
     if size and not re.search(r"\d\s*gi?b", name.lower()) and re.fullmatch(r"[A-Za-z]+\d+", name):

@@ -1,5 +1,6 @@
 """Measured values of a row in the units of the accuracy benchmark. Predictions do not use this module."""
 
+import re
 from collections.abc import Callable
 
 from rackwright.estimator.dataset.columns.cells import PrintedRow
@@ -13,11 +14,15 @@ METRICS = {
     "time_to_train": ("time_to_train_min", "accel_hours", "tokens_per_s_per_accel"),
     "inference_throughput": ("output_tok_s_per_accel", "tpot_ms", "ttft_ms"),
     "inference_memory": ("kv_tokens",),
+    "inference_more": ("samples_per_s_per_accel",),
+    "training_more": ("samples_per_s_per_accel",),
+    "diffusion_vision": ("samples_per_s_per_accel", "latency_s"),
 }
 """File -> its metrics, the main one first."""
 UNITS = {
     "tokens_per_s_per_accel": "tokens/s", "peak_memory_gib": "GiB", "time_to_train_min": "min", "accel_hours": "h",
     "output_tok_s_per_accel": "tokens/s", "tpot_ms": "ms", "ttft_ms": "ms", "kv_tokens": "tokens",
+    "samples_per_s_per_accel": "samples/s", "latency_s": "s",
 }  # fmt: skip
 DECIMAL_PUBLISHERS = ("Lightning AI",)
 """Publishers whose "GB" are 10^9 bytes. All others print GiB."""
@@ -63,10 +68,36 @@ def _output_tokens_per_s(row: PrintedRow) -> float | None:
     return each or (total / count if total and count else None)
 
 
+def _samples_per_s(row: PrintedRow) -> float | None:
+    """Return samples/s per accelerator: printed, or batch / time. Rows of single denoising steps count steps. A single stream uses one
+    accelerator whatever the system has."""
+    count, batch = row.count("accel_count") or 1, row.number("batch_size")
+    if "singlestream" in row.lower("scenario"):
+        latency = row.number("latency_s")
+        return 1 / latency if latency else None
+    columns = ("throughput_images_s", "samples_per_s", "samples_per_s_total", "requests_per_s")
+    total = next((value for column in columns if (value := row.number(column))), None)
+    if total:
+        return total / count
+    # a training row's latency is that of the whole run
+    seconds = row.number("latency_s") if row.lower("task") == "inference" or row.csv == "inference_more" else None
+    seconds = seconds or row.number("step_time_s")
+    accumulated = re.search(r"gradient accumulation (\d+)", row.notes)
+    return batch * (int(accumulated.group(1)) if accumulated else 1) / seconds / count if batch and seconds else None
+
+
+def _latency_s(row: PrintedRow) -> float | None:
+    """Return the seconds of one sample at batch 1; None in training and for other batches."""
+    is_single = row.number("batch_size") == 1 and row.lower("task") == "inference"
+    return row.number("latency_s") if is_single else None
+
+
 READINGS: dict[str, Callable[[PrintedRow], float | None]] = {
     "tokens_per_s_per_accel": _tokens_per_s,
     "peak_memory_gib": _peak_memory_gib,
     "accel_hours": lambda row: None if row.number("time_to_train_min") else row.number("accel_hours"),
     "output_tok_s_per_accel": _output_tokens_per_s,
+    "samples_per_s_per_accel": _samples_per_s,
+    "latency_s": _latency_s,
 }
 """Metric -> its reading, for metrics that are not a column of their name."""

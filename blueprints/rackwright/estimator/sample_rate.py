@@ -1,0 +1,204 @@
+"""Time of one pass over whole samples: matrix work, memory traffic and kernel launches, with coefficients fitted to published runs.
+
+The accelerator's time is matrix FLOPs over the sustained rate plus bytes over memory bandwidth. An eager engine launches kernels from the
+host at the same time, so that the slower of both decides; an engine with a fixed graph pays a short gap per kernel. The sustained rate is
+a share of the peak that falls with board power and with the size of the accelerator. Does not depend on the catalog or the spec.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rackwright.estimator.calibration.coefficients import FittedModel, fitted
+from rackwright.estimator.case import Chip, Text, lookup_by_label
+from rackwright.estimator.model.dimensions import Num
+from rackwright.estimator.sample_case import DIFFUSION, SampleCase
+from rackwright.estimator.samples import BANDWIDTH_SHARE, FLOPS_PER_WATT
+
+METRIC, FILES = "samples_per_s_per_accel", ("diffusion_vision", "inference_more", "training_more")
+TRANSFORMERS = ("transformer", "encoder", "dit")
+REFERENCE_FLOPS = 250e12
+"""Sustained 16-bit FLOP/s of an A100, of which the efficiency coefficients are a share."""
+OVERLAP_POWER = 3.0
+"""Exponent of the smooth maximum of the accelerator's and the host's time. Assumption of rackwright, 2026-11."""
+TRAFFIC_OVERLAP_POWER = {"tensorrt": 3.0, "compile": 1.5, "graph": 1.5}
+"""Exponent of the smooth maximum of matrix work and memory traffic: fused kernels do both at once, eager ones one after the other (1).
+Chosen on all rows, which gave 3.0 and 1.4."""
+ELEMENT_BYTES = {"fp8": 1.0, "int8": 1.0, "fp4": 1.0, "fp32": 4.0, "tf32": 4.0}
+"""Bytes per activation element; others: 2."""
+BACKWARD_LAUNCHES = 3.0
+"""Kernel launches of a training step over those of its forward pass: backward twice, as its FLOPs."""
+OPTIMIZER_PASSES = 6.0
+"""Times that the weights are read or written in one optimizer step with Adam: gradient, two moments, weight."""
+USUAL_KERNELS = {
+    "convolution": 60.0,
+    "depthwise": 90.0,
+    "transformer": 75.0,
+    "encoder": 75.0,
+    "detector": 110.0,
+    "unet": 600.0,
+    "dit": 600.0,
+}
+"""Matrix products and convolutions of networks of each kind, from the rows of catalog/data/models/networks.csv."""
+USUAL_ACTIVATIONS_PER_FLOP = {
+    "convolution": 1.35e-3, "depthwise": 1.1e-2, "transformer": 5e-4, "encoder": 5e-4, "detector": 7e-4, "unet": 3e-4, "dit": 1.2e-4,
+}  # fmt: skip
+"""Elements written per forward FLOP of networks of each kind, from the rows of catalog/data/models/networks.csv."""
+KERNELS_PER_LAYER = 6.0
+"""Matrix products of a transformer layer: query-key-value, scores, values, output, two of the feed-forward network."""
+GRAPH_GENERATIONS = ("tpu", "neuroncore", "gaudi", "ascend")
+"""Generations, by prefix, that run a compiled graph whatever the front end."""
+
+
+@dataclass(frozen=True)
+class PassCoefficients:
+    """Coefficients of `pass_seconds` that vision and diffusion both have, each with its own values."""
+
+    narrow: float = fitted(0.8, 0.3, 1.3, "8-bit formats: share of their rate that is reached")
+    tf32: float = fitted(0.9, 0.3, 1.5, "tf32, the same")
+    power: float = fitted(0.7, 0.0, 1.3, "exponent of the power limit over the peak")
+    size: float = fitted(0.1, 0.0, 0.6, "exponent of the peak over an A100's: larger accelerators are filled less")
+    tpu: float = fitted(0.8, 0.05, 2.0, "TPUs over GPUs of the same peak")
+    neuron: float = fitted(0.6, 0.05, 2.0, "NeuronCores, the same")
+    gaudi: float = fitted(0.4, 0.05, 2.0, "Gaudi, the same")
+    ascend: float = fitted(0.3, 0.05, 2.0, "Ascend, the same")
+    traffic_eager: float = fitted(6.0, 1.0, 40.0, "reads and writes per activation element, one kernel per operation")
+    traffic_compiled: float = fitted(4.0, 0.5, 30.0, "the same with fused kernels")
+    traffic_engine: float = fitted(2.0, 0.5, 10.0, "the same in TensorRT")
+    traffic_backward: float = fitted(1.2, 0.3, 4.0, "traffic per FLOP of a training step over that of a forward pass")
+    launch_eager: float = fitted(6e-5, 1e-6, 5e-4, "host time per matrix product with its neighbours, eager", "s")
+    launch_compiled: float = fitted(3e-5, 1e-6, 5e-4, "the same with torch.compile", "s")
+    launch_graph: float = fitted(8e-6, 1e-6, 1e-4, "gap per matrix product in a fixed graph", "s")
+    server: float = fitted(0.9, 0.5, 1.1, "rate under random arrivals with a latency limit over the offline rate")
+    scaling: float = fitted(0.03, 0.0, 0.3, "time added to a training step per doubling of the accelerators")
+
+
+@dataclass(frozen=True)
+class VisionCoefficients(PassCoefficients):
+    """Coefficients of networks on images and text."""
+
+    convolution: float = fitted(0.6, 0.1, 1.25, "dense convolutions over the sustained rate of a large matrix product")
+    depthwise: float = fitted(0.5, 0.1, 1.25, "networks with depthwise convolutions, the same")
+    transformer: float = fitted(0.65, 0.1, 1.25, "transformers, the same")
+    encoder: float = fitted(0.65, 0.1, 1.25, "encoders of text and speech, the same")
+    detector: float = fitted(0.6, 0.1, 1.25, "detectors with region proposals, the same")
+    fp32: float = fitted(1.2, 0.3, 2.5, "fp32 convolutions, the same; Winograd's algorithm needs fewer FLOPs")
+    graph: float = fitted(0.7, 0.05, 2.0, "graph runtimes without tuned kernels (ONNX Runtime, Paddle Inference) over TensorRT")
+    traffic_transformer: float = fitted(0.8, 0.1, 2.0, "traffic per element of transformers over convolutional networks")
+    launch_reference: float = fitted(1.2e-4, 1e-6, 5e-4, "host time per matrix product in reference scripts of 2019 to 2021", "s")
+    input_inference: float = fitted(3e-4, 0.0, 5e-3, "host time per image of these scripts: decoding and copies", "s")
+    input_training: float = fitted(1e-4, 0.0, 2e-3, "the same in training", "s")
+
+
+@dataclass(frozen=True)
+class DenoisingCoefficients(PassCoefficients):
+    """Coefficients of diffusion networks. fp32 to input_training: constants, as no run tells them apart."""
+
+    unet: float = fitted(0.6, 0.1, 1.25, "U-Nets over the sustained rate of a large matrix product")
+    dit: float = fitted(0.65, 0.1, 1.25, "diffusion transformers, the same")
+    fp32, graph, traffic_transformer = 1.0, 0.7, 1.0
+    launch_reference, input_inference, input_training = 1.2e-4, 0.0, 0.0
+
+
+def pass_seconds(case: SampleCase, k: Any) -> Num:
+    """Return the seconds of one pass of a batch: forward, or forward, backward and update in training."""
+    n, chip, kind, training = case.network, case.chip, case.kind, np.asarray(case.is_training)
+    rounds = np.where(training, np.where(np.equal(case.task, "adapter"), 2.0, 3.0) + case.recompute, 1.0)
+    per_second = chip.bandwidth_bytes_per_s * BANDWIDTH_SHARE
+    is_transformer = np.isin(kind, TRANSFORMERS)
+    traffic = _traffic(case, k) * np.where(is_transformer, k.traffic_transformer, 1.0) * np.where(training, k.traffic_backward, 1.0)
+    width = lookup_by_label(case.numbers, ELEMENT_BYTES, 2.0)
+    moved = case.batch * case.guidance * activations(case) * rounds * traffic + n.total * np.where(training, OPTIMIZER_PASSES, 1.0)
+    overlap = lookup_by_label(_engine(case), TRAFFIC_OVERLAP_POWER, 1.0)
+    computing, moving = case.flops * rounds / matrix_flops_per_s(case, k), moved * width / per_second
+    device = (computing**overlap + moving**overlap) ** (1 / overlap)
+    host = kernels(case) * _launch_s(case, k) * np.where(training, BACKWARD_LAUNCHES + case.recompute, 1.0)
+    reads_images = np.equal(_engine(case), "reference") & np.not_equal(kind, "encoder")
+    host = host + case.batch * np.where(reads_images, np.where(training, k.input_training, k.input_inference), 0.0)
+    overlapped = (device**OVERLAP_POWER + host**OVERLAP_POWER) ** (1 / OVERLAP_POWER)
+    seconds = np.where(np.isin(_engine(case), ("tensorrt", "graph")), device + host, overlapped)
+    return seconds * np.where(training, 1 + k.scaling * np.log2(np.maximum(case.accelerators, 1)), 1.0)
+
+
+def batch_seconds(case: SampleCase, k: Any) -> Num:
+    """Return the seconds until the samples of a batch are complete: all passes, and the work outside them."""
+    once = case.batch * case.once_flops / matrix_flops_per_s(case, k)
+    return (pass_seconds(case, k) * case.passes + once) / np.where(np.greater(case.latency_bound, 0), k.server, 1.0)
+
+
+def samples_per_s(case: SampleCase, k: Any) -> np.ndarray:
+    """Return the samples per second and accelerator."""
+    return np.asarray(case.batch / batch_seconds(case, k))
+
+
+def matrix_flops_per_s(case: SampleCase, k: Any) -> Num:
+    """Return the FLOP/s of the network's matrix products and convolutions."""
+    chip, kind = case.chip, case.kind
+    of_kind = {name: getattr(k, name) for name in USUAL_KERNELS if hasattr(k, name)}
+    share = lookup_by_label(kind, of_kind, 1.0) * lookup_by_label(case.numbers, {"fp8": k.narrow, "int8": k.narrow}, 1.0)
+    share = share * np.where(np.equal(case.numbers, "tf32"), k.tf32, 1.0)
+    share = share * np.where(np.equal(case.numbers, "fp32") & ~np.isin(kind, TRANSFORMERS), k.fp32, 1.0)
+    share = share * np.where(np.equal(case.engine, "graph") & ~_runs_graph(chip), k.graph, 1.0)
+    for prefix, factor in zip(GRAPH_GENERATIONS, (k.tpu, k.neuron, k.gaudi, k.ascend), strict=True):
+        share = share * np.where(np.char.startswith(np.asarray(chip.generation, dtype=str), prefix), factor, 1.0)
+    base = chip.base_peak_flops * chip.sustained_share
+    limit = np.minimum(1.0, chip.watts * lookup_by_label(chip.generation, FLOPS_PER_WATT, np.inf) / base)
+    return share * chip.peak_flops * chip.sustained_share * limit**k.power * (base / REFERENCE_FLOPS) ** -k.size
+
+
+def activations(case: SampleCase) -> Num:
+    """Return the elements written per sample and pass."""
+    usual = case.network.flops_per_sample * lookup_by_label(case.kind, USUAL_ACTIVATIONS_PER_FLOP, 5e-4)
+    return np.where(np.greater(case.activations, 0), case.activations, usual)
+
+
+def kernels(case: SampleCase) -> Num:
+    """Return the matrix products and convolutions of one pass."""
+    usual = lookup_by_label(case.kind, USUAL_KERNELS, USUAL_KERNELS["transformer"])
+    usual = np.where(np.greater(case.network.layers, 0), KERNELS_PER_LAYER * case.network.layers, usual)
+    return np.where(np.greater(case.kernels, 0), case.kernels, usual)
+
+
+def _runs_graph(chip: Chip) -> Num:
+    return np.any([np.char.startswith(np.asarray(chip.generation, dtype=str), prefix) for prefix in GRAPH_GENERATIONS], axis=0)
+
+
+def _engine(case: SampleCase) -> Text:
+    """Return the engine family that applies: a compiled graph on TPUs, Neuron, Gaudi and Ascend; compile for a compiled eager engine."""
+    named = np.where(np.equal(case.engine, "eager") & np.greater(case.compiled, 0), "compile", case.engine)
+    return np.where(_runs_graph(case.chip), "graph", named)
+
+
+def _traffic(case: SampleCase, k: Any) -> Num:
+    """Return the reads and writes per activation element. Graph runtimes on GPUs do not fuse as compilers do."""
+    by_engine = {"tensorrt": k.traffic_engine, "compile": k.traffic_compiled}
+    found = lookup_by_label(_engine(case), by_engine, k.traffic_eager)
+    return np.where(_runs_graph(case.chip), k.traffic_compiled, found)
+
+
+def _launch_s(case: SampleCase, k: Any) -> Num:
+    by_engine = {"reference": k.launch_reference, "compile": k.launch_compiled, "tensorrt": k.launch_graph, "graph": k.launch_graph}
+    return lookup_by_label(_engine(case), by_engine, k.launch_eager)
+
+
+def classes(case: SampleCase) -> tuple[str, ...]:
+    """Return the residual classes of one case: the kind of network with its task, then the task."""
+    kind = str(case.kind)
+    family = "diffusion" if kind in DIFFUSION else "encoder" if kind == "encoder" or case.network.vocab else "vision"
+    task = "training" if bool(case.is_training) else "inference"
+    return (f"{family} {task}", task, "all")
+
+
+def _is_other(case: Any) -> bool:
+    return isinstance(case, SampleCase) and not _is_denoising(case)
+
+
+def _is_denoising(case: Any) -> bool:
+    return isinstance(case, SampleCase) and str(case.kind) in DIFFUSION
+
+
+MODELS = (
+    FittedModel("samples", METRIC, FILES, VisionCoefficients, samples_per_s, classes, _is_other),
+    FittedModel("denoising", METRIC, FILES, DenoisingCoefficients, samples_per_s, classes, _is_denoising),
+)

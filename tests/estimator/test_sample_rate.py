@@ -1,0 +1,107 @@
+"""Rates of whole samples: published anchors, order of engines and formats, arrays, intervals and their evidence."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rackwright.estimator.calibration.coefficients import calibration
+from rackwright.estimator.config import accelerators
+from rackwright.estimator.estimate import estimate
+from rackwright.estimator.model.from_architecture import architecture_of, model_dimensions
+from rackwright.estimator.predict_samples import SamplePrediction
+from rackwright.estimator.sample_case import SampleCase
+
+
+def case(model: str = "vit-l-16", accelerator: str = "L4", numbers: str = "bf16", **fields) -> SampleCase:
+    n, chip = model_dimensions(architecture_of(model)), accelerators.chip(accelerators.find(accelerator), numbers)
+    return SampleCase(**{"network": n, "chip": chip, "batch": 1.0, "numbers": numbers, **fields})
+
+
+def rate(*args, **fields) -> float:
+    return float(SamplePrediction.of(case(*args, **fields), calibration()).samples_per_s_per_accelerator)
+
+
+@pytest.mark.parametrize(("batch", "images_per_s"), [(1.0, 115.0), (128.0, 350.0)])
+def test_vit_large_on_l4_is_near_the_reported_rates(batch, images_per_s):
+    """About 115 images/s at batch 1 and 350 at batch 128, a field report that does not print the engine."""
+    assert images_per_s / 1.7 < rate(batch=batch, engine="tensorrt") < images_per_s * 1.7
+
+
+def test_a_larger_batch_is_faster_and_saturates():
+    one, many, more = (rate(batch=b) for b in (1.0, 64.0, 128.0))
+    assert one < many <= more < 1.1 * many
+
+
+@pytest.mark.parametrize("model", ["vit-l-16", "resnet-50"])
+def test_engines_are_in_order_at_batch_one(model):
+    eager, compiled, engine = rate(model), rate(model, compiled=1.0), rate(model, engine="tensorrt")
+    assert eager < compiled < engine
+
+
+def test_formats_are_in_order():
+    wide, half, narrow = (rate(numbers=f, batch=128.0, engine="tensorrt") for f in ("fp32", "fp16", "int8"))
+    assert wide < half < narrow
+
+
+def test_guidance_costs_a_second_sample_and_steps_a_pass_each():
+    plain, guided = rate("sdxl", "H100", passes=30.0, batch=4.0), rate("sdxl", "H100", passes=30.0, batch=4.0, guidance=2.0)
+    assert 1.7 < plain / guided <= 2.05
+    assert rate("sdxl", "H100", passes=60.0) == pytest.approx(rate("sdxl", "H100", passes=30.0) / 2)
+
+
+def test_training_costs_three_passes_and_an_adapter_two():
+    forward, adapter, full = (rate("sdxl", "A100-80GB", batch=8.0, task=t) for t in ("inference", "adapter", "training"))
+    assert forward > 1.5 * adapter > 1.5 * full
+    assert rate("sdxl", "A100-80GB", batch=8.0, task="training", recompute=1.0) < full
+
+
+def test_a_case_of_arrays_equals_its_cases():
+    batch = np.array([1.0, 8.0, 64.0])
+    found = SamplePrediction.of(case(batch=batch), calibration())
+    assert found.samples_per_s_per_accelerator == pytest.approx([rate(batch=b) for b in batch])
+    assert found.memory.activations.shape == (3,)
+
+
+@given(st.sampled_from(["T4", "L4", "A100-80GB", "H100", "TPU v6e"]), st.floats(1.01, 4), st.sampled_from(["bandwidth", "watts"]))
+def test_better_hardware_is_never_slower(name, more, what):
+    base = case("resnet-50", name, batch=32.0)
+    chip = base.chip
+    field = {"bandwidth": "bandwidth_bytes_per_s", "watts": "watts"}[what]
+    better = replace(base, chip=replace(chip, **{field: getattr(chip, field) * more}))
+    slow, fast = (SamplePrediction.of(c, calibration()).pass_s for c in (base, better))
+    assert fast <= slow * (1 + 1e-9)
+
+
+def test_the_interval_comes_from_measured_runs():
+    found = estimate({"kind": "samples", "model": "sdxl", "hardware": {"accelerator": "H100"}, "passes": 30, "numbers": "fp8"})
+    assert found.samples_per_s
+    assert found.samples_per_s.n > 100
+    assert found.evidence == f"{found.samples_per_s.n} measured runs of this class"
+    assert 1.3 < found.samples_per_s.p90 / found.samples_per_s.p10 < 6
+
+
+def test_an_accelerator_without_runs_is_prior_only():
+    found = estimate({"kind": "samples", "model": "resnet-50", "hardware": {"accelerator": "Trainium2"}})
+    assert found.samples_per_s
+    assert found.samples_per_s.is_prior_only
+    assert found.samples_per_s.p90 / found.samples_per_s.p50 >= 2
+
+
+def test_the_nearest_run_is_of_the_same_task_and_operation():
+    (run,) = estimate({"kind": "samples", "model": "resnet-50", "hardware": {"accelerator": "V100"}, "batch": 256, "train": True}).nearest
+    assert "V100" in run.hardware
+    assert "ResNet" in run.model
+    assert run.predicted
+    assert 0.4 < run.predicted / run.measured < 2.5
+
+
+def test_a_catalog_network_takes_its_published_layers_and_activations():
+    """ResNet-50 by name, and by its parameters and FLOPs alone: the same FLOPs, usual activations."""
+    named = {"kind": "samples", "model": "resnet-50", "hardware": {"accelerator": "A100-80GB"}, "batch": 64}
+    fields = {"kind": "vision", "parameter_count": 25_557_032, "flops_per_sample": 8.18e9}
+    one, other = (estimate({**named, "model": m}).samples_per_s for m in ("resnet-50", fields))
+    assert one
+    assert other
+    assert one.p50 == pytest.approx(other.p50, rel=0.1)
