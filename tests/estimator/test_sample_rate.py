@@ -93,7 +93,7 @@ def test_an_accelerator_without_runs_is_prior_only():
 
 def test_the_nearest_run_is_of_the_same_task_and_operation():
     (run,) = estimate(
-        {"kind": "samples", "model": "resnet-50", "hardware": {"accelerator": "V100-16GB"}, "batch": 256, "train": True}
+        {"kind": "samples", "model": "resnet-50", "hardware": {"accelerator": "A100-80GB"}, "batch": 256, "train": True}
     ).nearest
     assert "A100" in run.hardware
     assert "ResNet" in run.model
