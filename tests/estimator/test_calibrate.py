@@ -107,7 +107,8 @@ def test_messages_state_the_condition_and_a_fix(tmp_path):
             "runs.csv has no column that identifies the kind of runs",
             "add one of peft_type (finetune_memory), mem_printed (training_memory), isl (inference_throughput), "
             "kv_tokens (inference_memory), "
-            "tokens_per_s_per_chip (tpu_training), time_to_train_min (time_to_train), tokens_per_s_per_gpu (training_throughput)",
+            "tokens_per_s_per_chip (tpu_training), time_to_train_min (time_to_train), tokens_per_s_per_gpu (training_throughput), "
+            "throughput_images_s (diffusion_vision)",
         ),
         (
             f"the calibration was made with coefficients fit-0, but this release has {calibration().version}",
@@ -177,3 +178,15 @@ def test_without_a_file_the_shipped_coefficients_are_used(tmp_path):
     path = tmp_path / "none.json"
     path.write_text(json.dumps({"base": calibration().version, "factors": {}}))
     assert load_calibration(path) == calibration()
+
+
+def test_rates_of_images_are_calibrated(tmp_path):
+    runs = tmp_path / "runs.csv"
+    head = "row_id,hardware,accel_count,task,model,image_size,batch_size,precision,framework,throughput_images_s"
+    lines = [f"R{b},L4,1,inference,ViT-B/16,224x224,{b},fp16,PyTorch 2.4,{rate}" for b, rate in ((64, 900), (128, 950))]
+    runs.write_text("\n".join([head, *lines]))
+    found = calibrate(runs)
+    assert not found.problems
+    ((name, (_, n)),) = found.factors.items()
+    assert (name, n) == ("samples | vision inference | ada cards", 2)
+    assert all(abs(r.after / r.measured - 1) < abs(r.before / r.measured - 1) for r in found.runs)

@@ -16,6 +16,10 @@ PRIOR_ONLY = {
     "T4": serving_data(hardware={"accelerator": "T4"}, model="llama-3.2-1b", layout={}, weight_numbers="fp16", input_tokens=200),
     "L4": serving_data(hardware={"accelerator": "L4"}, model="llama-3.2-1b", layout={}),
     "T4 training": training_data(hardware={"accelerator": "T4"}, model="llama-3.2-1b", numbers="fp16", sequence=1024, global_batch=8),
+    "diffusion": {"kind": "samples", "model": "sdxl", "hardware": {"accelerator": "Trainium2"}, "passes": 30},
+    "vision": {"kind": "samples", "model": "vit-l-16", "hardware": {"accelerator": "TPU v5p"}, "batch": 64, "train": True},
+}
+SAMPLES = {
     "diffusion": {"kind": "samples", "model": "sdxl", "hardware": {"accelerator": "L4"}, "passes": 30},
     "vision": {"kind": "samples", "model": "vit-l-16", "hardware": {"accelerator": "H100"}, "batch": 64, "train": True},
 }
@@ -25,7 +29,7 @@ def bands(e: Estimate) -> dict[str, PredictionInterval]:
     return {name: value for name, value in vars(e).items() if isinstance(value, PredictionInterval)}
 
 
-@pytest.mark.parametrize("data", [training_data(), serving_data(), serving_data(concurrency=None), *PRIOR_ONLY.values()])
+@pytest.mark.parametrize("data", [training_data(), serving_data(), serving_data(concurrency=None), *PRIOR_ONLY.values(), *SAMPLES.values()])
 def test_intervals_are_in_order(data):
     for name, b in bands(estimate(data)).items():
         assert 0 < b.p10 <= b.p50 <= b.p90, name
@@ -126,6 +130,8 @@ SPEAKS_OF = {
     "ttft": serving_data(),
     "offline": serving_data(concurrency=None),
     "kv_capacity": serving_data(),
+    "samples": SAMPLES["vision"],
+    "denoising": SAMPLES["diffusion"],
 }
 
 

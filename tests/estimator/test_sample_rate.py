@@ -23,10 +23,12 @@ def rate(*args, **fields) -> float:
     return float(SamplePrediction.of(case(*args, **fields), calibration()).samples_per_s_per_accelerator)
 
 
-@pytest.mark.parametrize(("batch", "images_per_s"), [(1.0, 115.0), (128.0, 350.0)])
-def test_vit_large_on_l4_is_near_the_reported_rates(batch, images_per_s):
+@pytest.mark.parametrize(("batch", "images_per_s"), [(1, 115.0), (128, 350.0)])
+def test_reported_rates_of_vit_large_on_l4_are_within_the_interval(batch, images_per_s):
     """About 115 images/s at batch 1 and 350 at batch 128, a field report that does not print the engine."""
-    assert images_per_s / 1.7 < rate(batch=batch, engine="tensorrt") < images_per_s * 1.7
+    found = estimate({"kind": "samples", "model": "vit-l-16", "hardware": {"accelerator": "L4"}, "batch": batch}).samples_per_s
+    assert found
+    assert found.p10 < images_per_s < found.p90
 
 
 def test_a_larger_batch_is_faster_and_saturates():
@@ -90,8 +92,10 @@ def test_an_accelerator_without_runs_is_prior_only():
 
 
 def test_the_nearest_run_is_of_the_same_task_and_operation():
-    (run,) = estimate({"kind": "samples", "model": "resnet-50", "hardware": {"accelerator": "V100"}, "batch": 256, "train": True}).nearest
-    assert "V100" in run.hardware
+    (run,) = estimate(
+        {"kind": "samples", "model": "resnet-50", "hardware": {"accelerator": "A100-80GB"}, "batch": 256, "train": True}
+    ).nearest
+    assert "A100" in run.hardware
     assert "ResNet" in run.model
     assert run.predicted
     assert 0.4 < run.predicted / run.measured < 2.5
