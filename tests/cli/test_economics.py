@@ -47,16 +47,8 @@ def test_an_sdxl_service_with_adapters(rackwright, images):
     text = " ".join(result.out.split())
     assert result.status == 0, result.err
     assert len(result.widest) <= 100, result.widest
-    for words in (
-        "USD per 1,000 images",
-        "1 x T4",
-        "1 x L4",
-        "1 x TPU v5e",
-        "CPU, ",
-        "scales to zero: ",
-        "paid back after",
-        "break-even at",
-    ):
+    shown = ("USD per 1,000 images", "1 x T4", "1 x L4", "1 x TPU v5e", "CPU, ", "scales to zero: ", "paid back after", "break-even at")
+    for words in shown:
         assert words in text
     assert "one TPU equals 8 x T4, 3 x L4" in text
     assert re.search(r"in images/s, prior only: [\d.]+ x T4, [\d.]+ x L4 ", text), "whatever the latency goal"

@@ -165,7 +165,7 @@ def test_images_need_vcpus_and_a_machine_with_few_trains_at_their_rate():
     found = sized(VISION, small)
     processors = need(found, "processors")
     assert processors.have == processors.need == 4
-    assert any(words.startswith("The input pipeline limits the rate: 4 vCPU decode") for words in with_text(found).warnings)
+    assert any(words.startswith("The input pipeline limits the rate: 4 vCPU decode") for words in with_text(found).chosen.warnings)
     assert found.machine
     assert found.machine.dataset_read_bytes_per_s == pytest.approx(found.chosen.speed.samples_per_s * 138e9 / 1.28e6)
 
