@@ -52,14 +52,20 @@ ENGINES = (
                                 "diffusion", "palm"), compiled=True, zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
     EngineFamily("optimum-habana", "train", ("habana", "gaudi", "optimum"), zero_stage=1),
     EngineFamily("pytorch", "train", ("pytorch", "torch"), compiled=False, zero_stage=0),
-    EngineFamily("trtllm", "serve", ("trtllm", "tensorrt-llm", "tensorrt", "trt-llm", "nim", "triton"), compiled=True),
+    EngineFamily("neuron", "serve", ("neuron",), compiled=True),
+    EngineFamily("habana", "serve", ("habana", "gaudi"), compiled=True),
+    EngineFamily("llama.cpp", "serve", ("llama.cpp", "llama-cpp", "ctransformers", "ollama"), compiled=True),
+    EngineFamily("exllama", "serve", ("exllama", "tabbyapi"), compiled=True),
+    EngineFamily("trtllm", "serve", ("trtllm", "tensorrt-llm", "tensorrt", "trt-llm", "nim", "triton", "optimum nvidia", "optimum-nvidia"), compiled=True),
     EngineFamily("sglang", "serve", ("sglang",), compiled=True),
+    EngineFamily("jetstream", "serve", ("jetstream", "saxml", "maxengine", "disaggregated tpu", "rvllm"), compiled=True),
     EngineFamily("vllm", "serve", ("vllm", "kserve", "ray serve"), compiled=True),
     EngineFamily("gpt-fast", "serve", ("gpt-fast", "gptfast"), compiled=True),
-    EngineFamily("jetstream", "serve", ("jetstream", "saxml", "maxengine", "disaggregated tpu"), compiled=True),
+    EngineFamily("mlc", "serve", ("mlc", "tinychat", "ctranslate"), compiled=True),
     EngineFamily("fastertransformer", "serve", ("fastertransformer",), compiled=True),
     EngineFamily("tgi", "serve", ("text-generation-inference", "tgi", "lmdeploy", "deepspeed-mii", "lightllm"), compiled=True),
-    EngineFamily("hf", "serve", ("transformers", "hf", "hugging", "pytorch", "torch", "litgpt", "lit-gpt", "qwen"), compiled=False),
+    EngineFamily("hf", "serve", ("transformers", "hf", "hugging", "pytorch", "torch", "litgpt", "lit-gpt", "lightning", "qwen",
+                         "autoawq", "autogptq"), compiled=False),
 )  # fmt: skip
 """Families by priority: the first match is used, so specific names come before general ones."""
 

@@ -13,6 +13,7 @@ METRICS = {
     "time_to_train": ("time_to_train_min", "accel_hours", "tokens_per_s_per_accel"),
     "inference_throughput": ("output_tok_s_per_accel", "tpot_ms", "ttft_ms"),
     "inference_memory": ("kv_tokens",),
+    "inference_more": ("output_tok_s_per_accel", "tpot_ms", "ttft_ms"),
 }
 """File -> its metrics, the main one first."""
 UNITS = {
