@@ -11,12 +11,12 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from rackwright.estimator.calibration.coefficients import FILE, MAX_COEFFICIENTS, FittedModel, ResidualQuantiles, bounds
+from rackwright.estimator.calibration.coefficients import FILE, MAX_COEFFICIENTS, FittedModel, ResidualQuantiles, bounds, fitted_fields
 from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import stack_cases
 from rackwright.estimator.dataset.runs import DATA, MeasuredRun, runs_of_model
@@ -132,7 +132,7 @@ def main(wanted: Sequence[str]) -> None:
 
 
 def _named(model: FittedModel, x: np.ndarray) -> Any:
-    return model.kind(**{f.name: float(v) for f, v in zip(fields(model.kind), x, strict=True)})
+    return model.kind(**{f.name: float(v) for f, v in zip(fitted_fields(model.kind), x, strict=True)})
 
 
 def _rounded(x: np.ndarray) -> np.ndarray:
@@ -161,7 +161,7 @@ def _described(model: FittedModel, k: Any) -> dict[str, Any]:
     return {
         f.name: {"value": getattr(k, f.name), "prior": f.default, "low": f.metadata["low"], "high": f.metadata["high"],
                  "unit": f.metadata["unit"], "says": f.metadata["description"]}
-        for f in fields(model.kind)
+        for f in fitted_fields(model.kind)
     }  # fmt: skip
 
 

@@ -18,12 +18,22 @@ from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.result import PredictionInterval
 
 FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
-MAX_COEFFICIENTS = 80
-"""Maximum number of coefficients over all models."""
+MAX_COEFFICIENTS = 110
+"""Maximum number of coefficients over all models. 13 of them act on one vendor or engine class each (serving/platform.py)."""
 PRIOR_ONLY_FACTOR = 2.0
 """Least p90 / p50 and p50 / p10 of a prediction without measured runs."""
 
 K = TypeVar("K")
+
+
+def nested(model: str, kind: Any) -> Any:
+    """Declare a field that holds the coefficients of another fitted model. model: its name; kind: its dataclass."""
+    return field(default=kind(), metadata={"model": model, "kind": kind})
+
+
+def fitted_fields(kind: Any) -> list[Any]:
+    """Return the fields of a dataclass that are coefficients of its own model."""
+    return [f for f in fields(kind) if "low" in f.metadata]
 
 
 def fitted(prior: float, low: float, high: float, description: str, unit: str = "", spread: float = 0.5) -> Any:
@@ -99,8 +109,9 @@ class Calibration:
 
     def of(self, model: str, kind: type[K]) -> K:
         """Return the coefficients of a model; missing ones are priors."""
-        known = {f.name for f in fields(cast(Any, kind))}
-        return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known})
+        known = {f.name for f in fitted_fields(kind)}
+        others = {f.name: self.of(f.metadata["model"], f.metadata["kind"]) for f in fields(cast(Any, kind)) if "model" in f.metadata}
+        return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known}, **others)
 
     def residual(self, model: str, classes: tuple[str, ...], evidence_group: str = "") -> ResidualQuantiles:
         """Return the residuals of the first class with measured runs; PRIOR_ONLY when no run used this accelerator group."""
@@ -146,6 +157,6 @@ def parse(text: str) -> Calibration:
 
 def bounds(kind: type) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the arrays prior, low, high and spread over the coefficients, in field order."""
-    marks = [(f.default, *(f.metadata[name] for name in ("low", "high", "spread"))) for f in fields(cast(Any, kind))]
+    marks = [(f.default, *(f.metadata[name] for name in ("low", "high", "spread"))) for f in fitted_fields(kind)]
     prior, low, high, share = np.array(marks, dtype=float).T
     return prior, low, high, share * np.where(prior == 0, 1.0, np.abs(prior))

@@ -61,11 +61,11 @@ ENGINES = (
     EngineFamily("jetstream", "serve", ("jetstream", "saxml", "maxengine", "disaggregated tpu", "rvllm"), compiled=True),
     EngineFamily("vllm", "serve", ("vllm", "kserve", "ray serve"), compiled=True),
     EngineFamily("gpt-fast", "serve", ("gpt-fast", "gptfast"), compiled=True),
-    EngineFamily("mlc", "serve", ("mlc", "tinychat", "ctranslate"), compiled=True),
+    EngineFamily("mlc", "serve", ("mlc", "tinychat", "ctranslate", "autoawq"), compiled=True),
     EngineFamily("fastertransformer", "serve", ("fastertransformer",), compiled=True),
     EngineFamily("tgi", "serve", ("text-generation-inference", "tgi", "lmdeploy", "deepspeed-mii", "lightllm"), compiled=True),
     EngineFamily("hf", "serve", ("transformers", "hf", "hugging", "pytorch", "torch", "litgpt", "lit-gpt", "lightning", "qwen",
-                         "autoawq", "autogptq"), compiled=False),
+                         "autogptq"), compiled=False),
 )  # fmt: skip
 """Families by priority: the first match is used, so specific names come before general ones."""
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from rackwright.catalog.read import Catalog
 from rackwright.estimator.config.configuration import ServingConfig
-from rackwright.estimator.config.engines import engine_family
+from rackwright.estimator.config.engines import engine_family, release_number
+from rackwright.estimator.config.resolve import GRAPHS_SINCE
 from rackwright.estimator.dataset.columns.architecture import RowArchitecture, row_architecture
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
 from rackwright.estimator.dataset.columns.hardware import hardware_fields
@@ -21,9 +22,11 @@ SHORT_PROMPT_TOKENS = 8.0
 QUANTISED = (("nf4", ("nf4", "bnb-4bit")), ("fp4", ("fp4",)), ("int8", ("int8", "w8a8", "8bit")),
              ("int4", ("int4", "w4a", "4bit", "awq", "gptq", "q4_")))  # fmt: skip
 WITHOUT_DECODER = re.compile(
-    r"bert|electra|minilm|mpnet|distiluse|\bbge\b|\bt5\b|flan|rnn-?t|dlrm|whisper|transformer-base|vision", re.IGNORECASE
+    r"bert|electra|minilm|mpnet|distiluse|\bbge\b|\bt5\b|flan|rnn-?t|dlrm|whisper|transformer-base"
+    r"|vision|[-.]vl\b|vlm\b|llava|idefics|glm-4v|paligemma|mllama|mamba",
+    re.IGNORECASE,
 )
-"""Encoders, encoder-decoders, speech and recommender models, which the serving formulas do not cover."""
+"""Encoders, encoder-decoders, speech, recommender, image-input and state-space models, which the serving formulas do not cover."""
 NEURON_CORES_PER_CHIP = {"inferentia2": 2, "trainium1": 2, "trainium2": 8}
 """NeuronCores per chip. Neuron's tensor parallelism counts cores (AWS Neuron documentation, NeuronCore-v2 and v3 architecture)."""
 LAYER_SPLIT_ENGINES = ("llama.cpp", "exllama")
@@ -36,7 +39,7 @@ SIDE = re.compile(r"tp(\d+) pp(\d+) adp(\d+)(?: ep(\d+))?")
 def serving_config(row: PrintedRow, catalog: Catalog | None = None) -> tuple[ServingConfig, RowArchitecture]:
     """Return the serving configuration of a row. Raises UnsupportedRow, BrokenCell, or pydantic's ValidationError."""
     if WITHOUT_DECODER.search(row.text("model")):
-        raise UnsupportedRow(f"model {row.text('model')!r}: not a decoder, so its rate is samples/s")
+        raise UnsupportedRow(f"model {row.text('model')!r}: not a decoder of text with attention, which the serving formulas assume")
     found = row_architecture(row)
     layout, box = _layout(row, found.architecture.is_moe), hardware_fields(row, catalog)
     each = layout["tensor"] * layout["pipeline"] * layout["attention_data"]
@@ -50,13 +53,14 @@ def serving_config(row: PrintedRow, catalog: Catalog | None = None) -> tuple[Ser
             "id": row.id,
             "model": found.model,
             "hardware": box,
-            "engine": {"name": row.text("framework") or "not said", "compiled": False if eager else None},
+            "engine": {"name": row.text("framework") or "not said", "compiled": False if eager or _is_before_graphs(row) else None},
             "layout": layout,
             "input_tokens": _input_tokens(row),
             "output_tokens": row.number("osl") or _output_tokens(row),
             "concurrency": _concurrency(row),
             "requests_per_s": (row.number("request_rate_per_s") or None) if has_rate else None,
             "requests": row.count("num_requests"),
+            "varied_lengths": "sharegpt" in row.notes,
             "weight_numbers": _weight_format(row),
             "kv_numbers": next((n for n in ("fp8", "int8", "fp4", "bf16", "fp16") if n in row.lower("kv_cache_precision")), None),
             "memory_share": share / 100 if share and share > 1 else share,  # a fraction or percent
@@ -81,6 +85,12 @@ def _output_tokens(row: PrintedRow) -> float:
     return float(described.group(1) if described else _number_in_notes(row, r"(\d+) new tokens") or usual)
 
 
+def _is_before_graphs(row: PrintedRow) -> bool:
+    """Return whether a run of 2023 names no release of an engine that had no captured graphs then."""
+    unnamed = not release_number(row.text("framework"))
+    return unnamed and _engine(row) in GRAPHS_SINCE and row.text("as_of").startswith("2023")
+
+
 def _engine(row: PrintedRow) -> str:
     return engine_family(row.text("framework"), "serve").family
 
@@ -89,7 +99,7 @@ def _layout(row: PrintedRow, moe: bool) -> dict[str, int]:
     """Return the layout. Attention data parallelism replaces tensor parallelism: tp 8 with adp 8 on eight accelerators is tensor 1."""
     printed, pipeline, copies = row.count("tp"), row.count("pp") or 1, row.count("attention_dp") or 1
     accelerators = row.count("accel_count")
-    if accelerators and _engine(row) in LAYER_SPLIT_ENGINES and (printed or 1) == 1:
+    if accelerators and _engine(row) in LAYER_SPLIT_ENGINES:
         return {"tensor": 1, "pipeline": accelerators, "attention_data": 1, "expert": 1}
     if printed and (cores := NEURON_CORES_PER_CHIP.get(row.lower("hardware"))):
         printed = max(printed // cores, 1)
