@@ -56,7 +56,7 @@ def iteration_seconds(case: ServingCase, k: DecodeCoefficients, batch: Num) -> N
     cache = local * kv_bytes_per_sequence(case, context) / (chip.bandwidth_bytes_per_s * k.cache_share)
     latent = tokens * throughput.latent_flops(case) * context / (case.accelerators * chip.base_peak_flops * throughput.ATTENTION_SHARE)
     joined = tokens / case.pipeline * (_all_reduce_s(case, k.link_share) + _traffic_s(case, k)) + local * k.sequence_us * 1e-6
-    scheduled = platforms.scheduling_seconds(case, k.platform, local)
+    scheduled = platforms.scheduling_seconds(case, k.platform, local) + platforms.expert_loop_seconds(case, k.platform)
     total = np.hypot(read, product) + cache + latent + joined + _launch_s(case, k) + scheduled
     return total * platforms.vendor_factor(case, k.platform)
 
@@ -106,7 +106,7 @@ def _launch_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     """Return the seconds of an iteration that do not depend on the batch: launches, latency of all-reduces, hops between stages."""
     n, group = case.network, case.tensor * case.attention_data
     slower = np.where(np.isin(case.engine, COMPILED_ENGINES), 1.0, k.python)
-    fused = (k.layer_us * slower * n.layers + k.expert_layer_us * n.moe_layers) * 1e-6
+    fused = (k.layer_us * slower * n.layers + k.expert_layer_us * n.moe_layers) * platforms.layer_factor(case, k.platform) * 1e-6
     layers = np.where(np.greater(case.compiled, 0), fused, np.maximum(fused, n.layers * k.platform.eager_us * 1e-6))
     each = platforms.join_seconds(case, k.platform, k.join_us) + 2 * (group - 1) * k.hop_us * 1e-6
     joined = np.greater(group, 1) * throughput.all_reduces(case) * each + (case.pipeline - 1) * k.join_us * 1e-6

@@ -34,8 +34,12 @@ class PlatformCoefficients:
     eager_us: float = fitted(400.0, 50.0, 1200.0, "per layer and iteration without captured graphs", "us", 0.4)
     own_prompt: float = fitted(0.5, 0.0, 2.0, "iterations per prompt in engines that do not mix prompts into decode steps", "", 0.7)
     step_us: float = fitted(700.0, 0.0, 5000.0, "per iteration of vLLM before 0.8: scheduling in Python between steps", "us", 1.0)
-    stream_us: float = fitted(100.0, 0.0, 1500.0, "per streamed request and iteration of those releases", "us", 1.0)
+    early_sequence_us: float = fitted(100.0, 0.0, 1500.0, "per request and iteration of those releases", "us", 1.0)
+    card_layers: float = fitted(0.9, 0.3, 2.0, "launch time of layers on cards without a scale-up link over servers", "x", 0.3)
+    expert_loop_us: float = fitted(5.0, 0.0, 50.0, "per expert and layer in Optimum Habana, which loops over the experts", "us", 0.7)
     vector_tb_s: float = fitted(1.1, 0.4, 3.0, "bandwidth that matrix-vector kernels of layerwise engines reach at most", "TB/s", 0.3)
+    vendor_products: float = fitted(1.5, 0.8, 10.0, "more time of matrix products on other vendors' accelerators", "x", 0.5)
+    card_products: float = fitted(1.2, 0.8, 5.0, "the same on cards without a scale-up link", "x", 0.5)
     expanding: float = fitted(5.0, 1.0, 30.0, "time of products with weight-only formats, without captured graphs", "x", 0.5)
     card_join_us: float = fitted(30.0, 0.0, 300.0, "of a small all-reduce between cards without a scale-up link", "us", 0.7)
     tail: float = fitted(0.4, 0.0, 2.0, "waves lost at the end of a run whose requests differ in length", "", 1.0)
@@ -47,6 +51,12 @@ def vendor_factor(case: ServingCase, k: PlatformCoefficients) -> Num:
     for prefix, name in VENDORS:
         factor = np.where(np.char.startswith(generation, prefix), getattr(k, name), factor)
     return factor
+
+
+def is_nvidia(case: ServingCase) -> Num:
+    """Return whether the accelerator is an NVIDIA GPU."""
+    generation = np.asarray(case.chip.generation, dtype=str)
+    return ~np.logical_or.reduce([np.char.startswith(generation, prefix) for prefix, _ in VENDORS])
 
 
 def is_early_vllm(case: ServingCase) -> Num:
@@ -61,14 +71,26 @@ def read_factor(case: ServingCase, k: PlatformCoefficients, share: float) -> Num
 
 
 def product_factor(case: ServingCase, k: PlatformCoefficients) -> Num:
-    """Return the time of matrix products over those of 16-bit weights. Kernels of engines with captured graphs expand weights in time."""
-    return np.where(np.isin(case.numbers, WEIGHT_ONLY) & np.less_equal(case.compiled, 0), k.expanding, 1.0)
+    """Return the time of matrix products over that on NVIDIA servers. Engines with captured graphs expand weights as fast as they read them."""
+    expanding = np.where(np.isin(case.numbers, WEIGHT_ONLY) & np.less_equal(case.compiled, 0), k.expanding, 1.0)
+    card = np.where(np.less_equal(case.links.is_linked, 0), k.card_products, 1.0)
+    return expanding * np.where(is_nvidia(case), card, k.vendor_products)
 
 
 def scheduling_seconds(case: ServingCase, k: PlatformCoefficients, sequences: Num) -> Num:
     """Return the seconds between two iterations of an engine that schedules between them. sequences: per rank."""
-    streamed = np.where(np.isfinite(case.concurrency), k.stream_us, 0.0)
-    return np.where(is_early_vllm(case), k.step_us + sequences * streamed, 0.0) * 1e-6
+    return np.where(is_early_vllm(case), k.step_us + sequences * k.early_sequence_us, 0.0) * 1e-6
+
+
+def layer_factor(case: ServingCase, k: PlatformCoefficients) -> Num:
+    """Return the launch time of layers over that on servers with a scale-up link."""
+    return np.where(np.greater(case.links.is_linked, 0), 1.0, k.card_layers)
+
+
+def expert_loop_seconds(case: ServingCase, k: PlatformCoefficients) -> Num:
+    """Return the seconds of an iteration in which Optimum Habana loops over the experts of each layer."""
+    experts = case.network.moe_layers * case.network.experts
+    return np.where(np.equal(case.engine, "habana"), experts * k.expert_loop_us * 1e-6, 0.0)
 
 
 def prompt_iterations(case: ServingCase, k: PlatformCoefficients) -> Num:

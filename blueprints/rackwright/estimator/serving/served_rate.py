@@ -8,10 +8,8 @@ from rackwright.estimator.calibration.coefficients import FittedModel, calibrati
 from rackwright.estimator.case import Num
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.iteration import DecodeCoefficients, prefill_seconds, share_before_first_token, token_seconds
-from rackwright.estimator.serving.platforms import PlatformCoefficients
+from rackwright.estimator.serving.platforms import PlatformCoefficients, is_nvidia
 from rackwright.estimator.serving.throughput import OfflineCoefficients, max_running_requests, offline_tokens_per_s_per_accelerator
-
-NVIDIA = ("volta", "turing", "ampere", "ada", "hopper", "blackwell", "rubin")
 
 
 def served_tokens_per_s_per_accelerator(case: ServingCase, latency: DecodeCoefficients, offline: OfflineCoefficients) -> Num:
@@ -35,8 +33,7 @@ def _shipped_rate(case: ServingCase, k: PlatformCoefficients) -> Num:
 
 def platform_classes(case: ServingCase) -> tuple[str, ...]:
     """Return the residual classes: other vendors, and NVIDIA GPUs with and without a scale-up link."""
-    is_nvidia = str(case.chip.generation) in NVIDIA
-    return ("other vendor" if not is_nvidia else "large GPU" if case.links.is_linked else "card", "all")
+    return ("other vendor" if not is_nvidia(case) else "large GPU" if case.links.is_linked else "card", "all")
 
 
 MODELS: tuple[FittedModel, ...] = (

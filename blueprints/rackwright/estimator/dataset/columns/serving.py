@@ -7,7 +7,6 @@ from typing import Any
 from rackwright.catalog.read import Catalog
 from rackwright.estimator.config.configuration import ServingConfig
 from rackwright.estimator.config.engines import engine_family, release_number
-from rackwright.estimator.config.resolve import GRAPHS_SINCE
 from rackwright.estimator.dataset.columns.architecture import RowArchitecture, row_architecture
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
 from rackwright.estimator.dataset.columns.hardware import hardware_fields
@@ -31,6 +30,9 @@ NEURON_CORES_PER_CHIP = {"inferentia2": 2, "trainium1": 2, "trainium2": 8}
 """NeuronCores per chip. Neuron's tensor parallelism counts cores (AWS Neuron documentation, NeuronCore-v2 and v3 architecture)."""
 LAYER_SPLIT_ENGINES = ("llama.cpp", "exllama")
 """Engines that place whole layers on each device by default: a pipeline, not tensor parallelism."""
+RELEASES_BY_DATE = {"vllm": (("2024-02", "0.2"), ("2025-02", "0.7")), "tgi": (("2024-04", "1.4"),)}
+"""Engine -> (month, release before it). vLLM 0.2.7 of January 2024 has CUDA graphs, 0.8 of March 2025 the V1 scheduler; TGI 2.0 of April
+2024 has CUDA graphs (release notes)."""
 LENGTHS = {"input": re.compile(r"input p50 (\d{1,5}),"), "output": re.compile(r"output p50 (\d{1,5}),")}
 """Request lengths of a data set that the notes describe instead of the columns."""
 SIDE = re.compile(r"tp(\d+) pp(\d+) adp(\d+)(?: ep(\d+))?")
@@ -53,7 +55,7 @@ def serving_config(row: PrintedRow, catalog: Catalog | None = None) -> tuple[Ser
             "id": row.id,
             "model": found.model,
             "hardware": box,
-            "engine": {"name": row.text("framework") or "not said", "compiled": False if eager or _is_before_graphs(row) else None},
+            "engine": {"name": row.text("framework") or "not said", "compiled": False if eager else None, "release": _release(row)},
             "layout": layout,
             "input_tokens": _input_tokens(row),
             "output_tokens": row.number("osl") or _output_tokens(row),
@@ -85,10 +87,10 @@ def _output_tokens(row: PrintedRow) -> float:
     return float(described.group(1) if described else _number_in_notes(row, r"(\d+) new tokens") or usual)
 
 
-def _is_before_graphs(row: PrintedRow) -> bool:
-    """Return whether a run of 2023 names no release of an engine that had no captured graphs then."""
-    unnamed = not release_number(row.text("framework"))
-    return unnamed and _engine(row) in GRAPHS_SINCE and row.text("as_of").startswith("2023")
+def _release(row: PrintedRow) -> str:
+    """Return a release from before the engine's last change of design when a dated run names none; "" otherwise."""
+    dated = row.text("as_of") if not release_number(row.text("framework")) else ""
+    return next((release for before, release in RELEASES_BY_DATE.get(_engine(row), ()) if dated and dated < before), "")
 
 
 def _engine(row: PrintedRow) -> str:
