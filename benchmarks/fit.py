@@ -37,6 +37,10 @@ from either, holds 70 to 85 % of the readings of most tables and 66 % of TPOT un
 MEMORY_SHARES = (0.15, 0.5, 0.93)
 """Of peak memory: the pessimistic side decides what fits, the other one has to stay near."""
 
+FEW_CELLS, LEAST_SPREAD = 5, 1.7
+"""Independent cells (publisher x framework x hardware) below which p90 / p10 is at least LEAST_SPREAD: so few do not show how much cells
+differ. Assumption of rackwright, 2026-11."""
+
 
 @dataclass(frozen=True)
 class Fold:
@@ -88,16 +92,28 @@ def engine(run: MeasuredRun) -> str:
 
 
 def residuals(model: FittedModel, made: Sequence[Fold], without: Container[str] = ()) -> dict[str, ResidualQuantiles]:
-    """By class: runs, and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out."""
+    """By class: runs, and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out.
+
+    Serving: each cell weighs the same, so that a cell with many runs does not hide how much cells differ.
+    """
     found: dict[str, dict[str, list[float]]] = {}
+    cells: dict[str, str] = {}
     shares = MEMORY_SHARES if model.metric == "peak_memory_gib" else SHARES
     for fold in made:
         if fold.held:
             predicted = np.broadcast_to(model.predict(stack_cases([run.case for run in fold.held]), fold.coefficients), len(fold.held))
+            cells |= {run.row_id: run.cell for run in fold.held}
             for run, value in zip(fold.held, predicted, strict=True):
                 for name in model.classes(run.case) if run.row_id not in without else ():
                     found.setdefault(name, {}).setdefault(run.row_id, []).append(run.measured / float(value))
-    return {name: _quantiles(by_run, shares) for name, by_run in sorted(found.items()) if len(by_run) >= LEAST_RUNS or name == "all"}
+    kept = {name: by_run for name, by_run in sorted(found.items()) if len(by_run) >= LEAST_RUNS or name == "all"}
+    if not is_serving(model):
+        return {name: _quantiles(by_run, shares) for name, by_run in kept.items()}
+    return {name: _cell_quantiles(by_run, cells, shares) for name, by_run in kept.items()}
+
+
+def is_serving(model: FittedModel) -> bool:
+    return all(name.startswith("inference") for name in model.csv)
 
 
 def document(models: Sequence[FittedModel], kept: dict[str, Any]) -> dict[str, Any]:
@@ -155,6 +171,21 @@ def _fold(label: str) -> int:
 def _quantiles(by_run: Mapping[str, Sequence[float]], shares: Sequence[float]) -> ResidualQuantiles:
     ratios = np.concatenate([np.asarray(r) for r in by_run.values()])
     return ResidualQuantiles(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in np.quantile(ratios, shares)))
+
+
+def _cell_quantiles(by_run: Mapping[str, Sequence[float]], cells: Mapping[str, str], shares: Sequence[float]) -> ResidualQuantiles:
+    """Quantiles of a sample in which every cell has the same weight. Fewer than FEW_CELLS cells: at least LEAST_SPREAD wide."""
+    ratios = np.concatenate([np.asarray(r) for r in by_run.values()])
+    labels = np.concatenate([[cells[row]] * len(r) for row, r in by_run.items()])
+    names, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    order = np.argsort(ratios)
+    weights = (1 / counts)[place][order]
+    at = (np.cumsum(weights) - weights / 2) / weights.sum()
+    p10, p50, p90 = (float(v) for v in np.interp(shares, at, ratios[order]))
+    if len(names) < FEW_CELLS and p90 < LEAST_SPREAD * p10:
+        middle = (p10 * p90) ** 0.5
+        p10, p90 = middle / LEAST_SPREAD**0.5, middle * LEAST_SPREAD**0.5
+    return ResidualQuantiles(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in (p10, p50, p90)))
 
 
 def _described(model: FittedModel, k: Any) -> dict[str, Any]:

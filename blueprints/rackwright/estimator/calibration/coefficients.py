@@ -93,6 +93,9 @@ def architecture_classes(case: Any) -> tuple[str, ...]:
 
 PRIOR_ONLY = ResidualQuantiles(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
 
+PLATFORM_MODELS = ("decode", "offline")
+"""Models whose formulas have the coefficients of the model "platform", fitted to rates of other accelerators and engines."""
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -114,9 +117,14 @@ class Calibration:
         return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known}, **others)
 
     def residual(self, model: str, classes: tuple[str, ...], evidence_group: str = "") -> ResidualQuantiles:
-        """Return the residuals of the first class with measured runs; PRIOR_ONLY when no run used this accelerator group."""
+        """Return the residuals of the first class with measured runs. Without a run on this accelerator group: those of the model of other
+        platforms when it has one, else PRIOR_ONLY."""
         rows = self.residuals.get(model, {})
         if evidence_group and evidence_group not in self.evidence_groups.get(model, ()):
+            is_time = model == "decode"
+            if model in PLATFORM_MODELS and evidence_group in self.evidence_groups.get("platform", ()):
+                found = self.residuals["platform"]["all"]
+                return replace(found, p10=1 / found.p90, p50=1 / found.p50, p90=1 / found.p10) if is_time else found
             return PRIOR_ONLY
         return next((rows[name] for name in classes if name in rows), PRIOR_ONLY)
 

@@ -36,7 +36,7 @@ class DecodeCoefficients:
     python: float = fitted(1.1, 0.8, 2.0, "that time in engines scheduled from Python over compiled ones", "x", 0.2)
     expert_layer_us: float = fitted(50.0, 0.0, 200.0, "more per layer of experts: route, sort, gather, scatter", "us", 0.8)
     join_us: float = fitted(4.0, 0.5, 40.0, "of a small all-reduce; two a layer", "us", 0.7)
-    sequence_us: float = fitted(4.0, 0.0, 20.0, "per request and iteration: sampling, scheduling, detokenising", "us", 0.5)
+    sequence_us: float = fitted(6.0, 0.0, 40.0, "per request and iteration: sampling, scheduling, detokenising", "us", 0.5)
     prompt_link_share: float = fitted(0.6, 0.1, 1.0, "of link bandwidth, what all-reduces of prompts reach", "", 0.4)
     hop_us: float = fitted(0.35, 0.0, 5.0, "of an all-reduce per hop, 2 (g - 1) hops between g ranks", "us", 1.0)
     narrow: float = fitted(0.9, 0.4, 1.0, "exponent of the extra peak of formats below 16 bit: the part of it that products keep", "", 0.2)

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.case import Num
+from rackwright.estimator.case import OTHER_VENDORS, Num
 from rackwright.estimator.serving.case import ServingCase
 
-VENDORS = (("neuroncore", "neuron"), ("gaudi", "gaudi"), ("cdna", "amd"), ("tpu", "tpu"))
-"""Prefix of the accelerator generation -> name of its coefficient."""
 LAYERWISE_ENGINES = ("llama.cpp", "exllama", "mlc")
 """Engines for one or few users whose matrix-vector kernels do not reach the bandwidth of HBM."""
 SCHEDULED_RELEASE = 8.0
@@ -27,10 +25,10 @@ HOST_STAGED_BYTES_PER_S = 40e9
 
 @dataclass(frozen=True)
 class PlatformCoefficients:
-    neuron: float = fitted(1.3, 0.8, 3.0, "time on AWS Neuron over the iteration model", "x", 0.3)
+    neuroncore: float = fitted(1.3, 0.8, 3.0, "time on AWS Neuron over the iteration model", "x", 0.3)
     gaudi: float = fitted(1.3, 0.8, 3.0, "the same on Intel Gaudi", "x", 0.3)
-    amd: float = fitted(1.3, 0.8, 3.0, "the same on AMD Instinct", "x", 0.3)
-    tpu: float = fitted(1.3, 0.8, 3.0, "the same on TPU", "x", 0.3)
+    cdna: float = fitted(1.3, 0.8, 3.0, "the same on AMD Instinct", "x", 0.3)
+    tpu: float = fitted(1.0, 0.8, 3.0, "the same on TPU", "x", 0.3)
     eager_us: float = fitted(400.0, 50.0, 1200.0, "per layer and iteration without captured graphs", "us", 0.4)
     own_prompt: float = fitted(0.5, 0.0, 2.0, "iterations per prompt in engines that do not mix prompts into decode steps", "", 0.7)
     step_us: float = fitted(700.0, 0.0, 5000.0, "per iteration of vLLM before 0.8: scheduling in Python between steps", "us", 1.0)
@@ -38,7 +36,7 @@ class PlatformCoefficients:
     card_layers: float = fitted(0.9, 0.3, 2.0, "launch time of layers on cards without a scale-up link over servers", "x", 0.3)
     expert_loop_us: float = fitted(5.0, 0.0, 50.0, "per expert and layer in Optimum Habana, which loops over the experts", "us", 0.7)
     vector_tb_s: float = fitted(1.1, 0.4, 3.0, "bandwidth that matrix-vector kernels of layerwise engines reach at most", "TB/s", 0.3)
-    vendor_products: float = fitted(1.5, 0.8, 10.0, "more time of matrix products on other vendors' accelerators", "x", 0.5)
+    vendor_products: float = fitted(1.2, 0.8, 10.0, "more time of matrix products on other vendors' accelerators", "x", 0.5)
     card_products: float = fitted(1.2, 0.8, 5.0, "the same on cards without a scale-up link", "x", 0.5)
     expanding: float = fitted(5.0, 1.0, 30.0, "time of products with weight-only formats, without captured graphs", "x", 0.5)
     card_join_us: float = fitted(30.0, 0.0, 300.0, "of a small all-reduce between cards without a scale-up link", "us", 0.7)
@@ -47,16 +45,13 @@ class PlatformCoefficients:
 
 def vendor_factor(case: ServingCase, k: PlatformCoefficients) -> Num:
     """Return the time on the accelerator's software stack over the iteration model; 1 on NVIDIA GPUs."""
-    generation, factor = np.asarray(case.chip.generation, dtype=str), np.float64(1.0)
-    for prefix, name in VENDORS:
-        factor = np.where(np.char.startswith(generation, prefix), getattr(k, name), factor)
-    return factor
+    factors = np.array([1.0, *(getattr(k, name) for name in OTHER_VENDORS)])
+    return factors[np.asarray(case.chip.vendor, dtype=int)]
 
 
 def is_nvidia(case: ServingCase) -> Num:
     """Return whether the accelerator is an NVIDIA GPU."""
-    generation = np.asarray(case.chip.generation, dtype=str)
-    return ~np.logical_or.reduce([np.char.startswith(generation, prefix) for prefix, _ in VENDORS])
+    return np.less_equal(case.chip.vendor, 0)
 
 
 def is_early_vllm(case: ServingCase) -> Num:
