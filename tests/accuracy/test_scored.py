@@ -16,7 +16,8 @@ BASE = {
     "time_to_train": {"time_to_train_min": "10", "hardware": "H100", "accel_count": "8", "metric_kind": "MLPerf Training v5.0"},
     "inference_throughput": {"isl": "1024", "tp": "8", "concurrency": "64", "batch_size": "16", "attention_dp": "4", "tpot_ms": "20",
                              "ttft_ms": "300", "output_tok_s_per_accel": "100", "scenario": "offline max throughput"},
-    "inference_more": {"precision": "fp16", "hardware": "L4", "scenario": "latency, batch 1", "tpot_ms": "30", "output_tok_s_per_accel": "30"},
+    "inference_more": {"precision": "fp16", "hardware": "L4", "scenario": "latency, batch 1", "tpot_ms": "30",
+                       "output_tok_s_per_accel": "30"},
 }  # fmt: skip
 
 SPOILED = [
@@ -49,7 +50,12 @@ SPOILED = [
     ("inference_throughput", "tpot_ms", {"isl": ""}, "isl"),
     ("inference_throughput", "tpot_ms", {"concurrency": "16"}, "batch_size x attention_dp"),
     ("inference_throughput", "tpot_ms", {"concurrency": ""}, "batch_size x attention_dp"),
-    ("inference_throughput", "tpot_ms", {"framework": "vllm 0.12.0", "hardware": "H200-141GB", "model": "Llama-3.1-8B-Instruct-FP8"}, "excluded"),
+    (
+        "inference_throughput",
+        "tpot_ms",
+        {"framework": "vllm 0.12.0", "hardware": "H200-141GB", "model": "Llama-3.1-8B-Instruct-FP8"},
+        "excluded",
+    ),
     ("inference_throughput", "ttft_ms", {"attention_dp": ""}, "batch_size x attention_dp"),
     ("inference_throughput", "output_tok_s_per_accel", {"scenario": "online serving, open loop"}, "offline"),
     ("inference_throughput", "output_tok_s_per_accel", {"scenario": "MLPerf Offline"}, "MLPerf"),

@@ -3,11 +3,12 @@
 from dataclasses import fields, replace
 
 import pytest
+from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.case import stack_cases
 from rackwright.estimator.serving import memory
 from rackwright.estimator.serving.iteration import DecodeCoefficients
 from rackwright.estimator.serving.platforms import PlatformCoefficients
-from rackwright.estimator.serving.served_rate import platform_classes, served_tokens_per_s_per_accelerator
+from rackwright.estimator.serving.served_rate import MODELS, served_tokens_per_s_per_accelerator
 from rackwright.estimator.serving.throughput import OfflineCoefficients
 
 from tests.estimator.serving import served
@@ -71,6 +72,14 @@ def test_vllm_runs_256_sequences_below_70_gib_on_a100_and_before_0_8(hardware, r
 
 
 def test_residual_classes_name_the_platform():
-    assert platform_classes(SERVER)[0] == "large GPU"
-    assert platform_classes(CARDS)[0] == "card"
-    assert platform_classes(MOVED_BY["cdna"])[0] == "other vendor"
+    (model,) = MODELS
+    assert [model.classes(case)[0] for case in (SERVER, CARDS, MOVED_BY["cdna"])] == ["large GPU", "card", "other vendor"]
+
+
+def test_latency_on_a_card_without_a_latency_run_has_the_inverse_interval_of_rates():
+    c = calibration()
+    rates = c.residuals["platform"]["card"]
+    times = c.residual("decode", ("dense", "all"), "ada cards")
+    assert times.n == rates.n > 0
+    assert (times.p10, times.p90) == (1 / rates.p90, 1 / rates.p10)
+    assert c.residual("ttft", ("dense", "all"), "ada cards").n == 0

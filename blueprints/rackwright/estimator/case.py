@@ -21,6 +21,8 @@ RECOMPUTE = ("none", "selective", "full")
 """Codes 0, 1, 2 of `TrainingCase.recompute`. selective: attention core or named modules; full: every layer from its input."""
 
 
+CARDS = " cards"
+"""End of the evidence group of accelerators without a scale-up link."""
 OTHER_VENDORS = ("neuroncore", "gaudi", "cdna", "tpu")
 """Prefixes of accelerator generations with a software stack of their own, other than NVIDIA's."""
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
+from rackwright.estimator.case import CARDS, OTHER_VENDORS
 from rackwright.estimator.result import PredictionInterval
 
 FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
@@ -24,11 +25,6 @@ PRIOR_ONLY_FACTOR = 2.0
 """Least p90 / p50 and p50 / p10 of a prediction without measured runs."""
 
 K = TypeVar("K")
-
-
-def nested(model: str, kind: Any) -> Any:
-    """Declare a field that holds the coefficients of another fitted model. model: its name; kind: its dataclass."""
-    return field(default=kind(), metadata={"model": model, "kind": kind})
 
 
 def fitted_fields(kind: Any) -> list[Any]:
@@ -93,6 +89,13 @@ def architecture_classes(case: Any) -> tuple[str, ...]:
 
 PRIOR_ONLY = ResidualQuantiles(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
 
+
+def platform_class(evidence_group: str) -> str:
+    """Return the residual class of the model "platform": other vendors, and NVIDIA GPUs with and without a scale-up link."""
+    is_other = evidence_group.startswith(OTHER_VENDORS)
+    return "other vendor" if is_other else "card" if evidence_group.endswith(CARDS) else "large GPU"
+
+
 PLATFORM_MODELS = ("decode", "offline")
 """Models whose formulas have the coefficients of the model "platform", fitted to rates of other accelerators and engines."""
 
@@ -111,7 +114,7 @@ class Calibration:
     """Corrections from the user's measured runs: `factor_key` -> (factor on predictions, number of runs)."""
 
     def of(self, model: str, kind: type[K]) -> K:
-        """Return the coefficients of a model; missing ones are priors."""
+        """Return the coefficients of a model; missing ones are priors. Metadata "model" and "kind" of a field name another model."""
         known = {f.name for f in fitted_fields(kind)}
         others = {f.name: self.of(f.metadata["model"], f.metadata["kind"]) for f in fields(cast(Any, kind)) if "model" in f.metadata}
         return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known}, **others)
@@ -123,7 +126,7 @@ class Calibration:
         if evidence_group and evidence_group not in self.evidence_groups.get(model, ()):
             is_time = model == "decode"
             if model in PLATFORM_MODELS and evidence_group in self.evidence_groups.get("platform", ()):
-                found = self.residuals["platform"]["all"]
+                found = self.residuals["platform"][platform_class(evidence_group)]
                 return replace(found, p10=1 / found.p90, p50=1 / found.p50, p90=1 / found.p10) if is_time else found
             return PRIOR_ONLY
         return next((rows[name] for name in classes if name in rows), PRIOR_ONLY)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import FORMATS
 from rackwright.catalog.rows import Accelerator as Row
-from rackwright.estimator.case import OTHER_VENDORS, Chip, Links
+from rackwright.estimator.case import CARDS, OTHER_VENDORS, Chip, Links
 from rackwright.units import GIB
 
 PEAK_OF = {"mxfp8": "fp8", "nf4": "bf16", "int4": "bf16", "fp16": "bf16"}
@@ -98,7 +98,7 @@ def chip(a: AcceleratorRates, numbers: str = "bf16", memory_bytes: float | None 
     cap = power_watts or a.power_watts
     return Chip(
         generation=a.generation,
-        evidence_group=a.generation if a.is_tpu or a.scale_up_bytes_per_s else f"{a.generation} cards",
+        evidence_group=a.generation if a.is_tpu or a.scale_up_bytes_per_s else a.generation + CARDS,
         memory_bytes=memory_bytes or a.memory_bytes,
         bandwidth_bytes_per_s=a.bandwidth_bytes_per_s,
         base_peak_flops=a.base_peak,

@@ -4,11 +4,11 @@ An iteration reads every weight and cached token once, multiplies one token per 
 replica (roofline model; arXiv 2402.16363 section 3). Does not depend on the catalog or the spec.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import fitted, nested
+from rackwright.estimator.calibration.coefficients import fitted
 from rackwright.estimator.case import Num
 from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.serving import platforms, throughput
@@ -40,7 +40,7 @@ class DecodeCoefficients:
     prompt_link_share: float = fitted(0.6, 0.1, 1.0, "of link bandwidth, what all-reduces of prompts reach", "", 0.4)
     hop_us: float = fitted(0.35, 0.0, 5.0, "of an all-reduce per hop, 2 (g - 1) hops between g ranks", "us", 1.0)
     narrow: float = fitted(0.9, 0.4, 1.0, "exponent of the extra peak of formats below 16 bit: the part of it that products keep", "", 0.2)
-    platform: platforms.PlatformCoefficients = nested("platform", platforms.PlatformCoefficients)
+    platform: platforms.PlatformCoefficients = field(default=platforms.PlatformCoefficients(), metadata=platforms.NESTED)
 
 
 def iteration_seconds(case: ServingCase, k: DecodeCoefficients, batch: Num) -> Num:
@@ -122,7 +122,16 @@ def _all_reduce_s(case: ServingCase, share: float) -> Num:
     links, group = case.links, case.tensor * case.attention_data
     inside = links.scale_up_bytes_per_s
     link = np.where(np.greater(group, links.domain), np.minimum(inside, links.scale_out_bytes_per_s), inside)
-    return throughput.all_reduces(case) * case.network.hidden * 2.0 * 2 * (group - 1) / group / (link * share) * platforms.host_contention(case, group)
+    return (
+        throughput.all_reduces(case)
+        * case.network.hidden
+        * 2.0
+        * 2
+        * (group - 1)
+        / group
+        / (link * share)
+        * platforms.host_contention(case, group)
+    )
 
 
 def _matrix_s(case: ServingCase, k: DecodeCoefficients) -> Num:

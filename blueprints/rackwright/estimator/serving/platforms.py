@@ -43,6 +43,10 @@ class PlatformCoefficients:
     tail: float = fitted(0.4, 0.0, 2.0, "waves lost at the end of a run whose requests differ in length", "", 1.0)
 
 
+NESTED = {"model": "platform", "kind": PlatformCoefficients}
+"""Metadata of a field that holds these coefficients: `Calibration.of` fills it from the model "platform"."""
+
+
 def vendor_factor(case: ServingCase, k: PlatformCoefficients) -> Num:
     """Return the time on the accelerator's software stack over the iteration model; 1 on NVIDIA GPUs."""
     factors = np.array([1.0, *(getattr(k, name) for name in OTHER_VENDORS)])
@@ -66,7 +70,7 @@ def read_factor(case: ServingCase, k: PlatformCoefficients, share: float) -> Num
 
 
 def product_factor(case: ServingCase, k: PlatformCoefficients) -> Num:
-    """Return the time of matrix products over that on NVIDIA servers. Engines with captured graphs expand weights as fast as they read them."""
+    """Return the time of matrix products over that on NVIDIA servers. Engines with captured graphs expand weights while they read them."""
     expanding = np.where(np.isin(case.numbers, WEIGHT_ONLY) & np.less_equal(case.compiled, 0), k.expanding, 1.0)
     card = np.where(np.less_equal(case.links.is_linked, 0), k.card_products, 1.0)
     return expanding * np.where(is_nvidia(case), card, k.vendor_products)

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import FittedModel, calibration
+from rackwright.estimator.calibration.coefficients import FittedModel, calibration, platform_class
 from rackwright.estimator.case import Num
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.iteration import DecodeCoefficients, prefill_seconds, share_before_first_token, token_seconds
-from rackwright.estimator.serving.platforms import PlatformCoefficients, is_nvidia
+from rackwright.estimator.serving.platforms import PlatformCoefficients
 from rackwright.estimator.serving.throughput import OfflineCoefficients, max_running_requests, offline_tokens_per_s_per_accelerator
 
 
@@ -31,14 +31,9 @@ def _shipped_rate(case: ServingCase, k: PlatformCoefficients) -> Num:
     return served_tokens_per_s_per_accelerator(case, replace(latency, platform=k), replace(offline, platform=k))
 
 
-def platform_classes(case: ServingCase) -> tuple[str, ...]:
-    """Return the residual classes: other vendors, and NVIDIA GPUs with and without a scale-up link."""
-    return ("other vendor" if not is_nvidia(case) else "large GPU" if case.links.is_linked else "card", "all")
-
-
 MODELS: tuple[FittedModel, ...] = (
     FittedModel(
         "platform", metric="output_tok_s_per_accel", csv=("inference_more",), kind=PlatformCoefficients, predict=_shipped_rate,
-        classes=platform_classes, applies=lambda case: True, loss_scale=0.2,
+        classes=lambda case: (platform_class(str(case.chip.evidence_group)), "all"), applies=lambda case: True, loss_scale=0.2,
     ),
 )  # fmt: skip

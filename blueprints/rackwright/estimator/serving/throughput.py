@@ -7,11 +7,11 @@ Does not depend on the catalog or the spec.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import FittedModel, architecture_classes, fitted, nested
+from rackwright.estimator.calibration.coefficients import FittedModel, architecture_classes, fitted
 from rackwright.estimator.case import Num
 from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.serving import memory, platforms
@@ -57,7 +57,7 @@ class OfflineCoefficients:
     )
     sequence_s: float = fitted(3e-6, 0.0, 5e-5, "per request and iteration: sampling, scheduling", "s", 1.0)
     hop_s: float = fitted(3e-7, 0.0, 5e-6, "of an all-reduce per hop, 2 (g - 1) hops between g ranks", "s", 1.0)
-    platform: platforms.PlatformCoefficients = nested("platform", platforms.PlatformCoefficients)
+    platform: platforms.PlatformCoefficients = field(default=platforms.PlatformCoefficients(), metadata=platforms.NESTED)
 
 
 @dataclass(frozen=True)
