@@ -93,7 +93,11 @@ PRIOR_ONLY = ResidualQuantiles(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
 def platform_class(evidence_group: str) -> str:
     """Return the residual class of the model "platform": other vendors, and NVIDIA GPUs with and without a scale-up link."""
     is_other = evidence_group.startswith(OTHER_VENDORS)
-    return "other vendor" if is_other else "card" if evidence_group.endswith(CARDS) else "large GPU"
+    return "other vendor" if is_other else "card" if evidence_group.endswith(CARDS) else LARGE_GPU
+
+
+LARGE_GPU = "large GPU"
+"""Class whose runs on other platforms say little of current engines on a server, so that its intervals are not taken from them."""
 
 
 PLATFORM_MODELS = ("decode", "offline")
@@ -124,9 +128,9 @@ class Calibration:
         platforms when it has one, else PRIOR_ONLY."""
         rows = self.residuals.get(model, {})
         if evidence_group and evidence_group not in self.evidence_groups.get(model, ()):
-            is_time = model == "decode"
-            if model in PLATFORM_MODELS and evidence_group in self.evidence_groups.get("platform", ()):
-                found = self.residuals["platform"][platform_class(evidence_group)]
+            is_time, other = model == "decode", platform_class(evidence_group)
+            if model in PLATFORM_MODELS and other != LARGE_GPU and evidence_group in self.evidence_groups.get("platform", ()):
+                found = self.residuals["platform"][other]
                 return replace(found, p10=1 / found.p90, p50=1 / found.p50, p90=1 / found.p10) if is_time else found
             return PRIOR_ONLY
         return next((rows[name] for name in classes if name in rows), PRIOR_ONLY)

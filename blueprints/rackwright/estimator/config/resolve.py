@@ -44,8 +44,6 @@ MEMORY_SHARE = 0.9
 """Default gpu_memory_utilization of vLLM; TensorRT-LLM's free_gpu_memory_fraction is 0.9 of the memory beside the weights."""
 BATCHED_TOKENS = 8192.0
 """Default max_num_batched_tokens of recent vLLM releases on large GPUs, and max_num_tokens of TensorRT-LLM."""
-SMALL_VLLM_BATCHED_TOKENS = 2048.0
-"""The same of a vLLM server below 70 GiB and on A100 (vllm/engine/arg_utils.py, _set_default_args); its offline class has 8,192 there."""
 ALL_MEMORY_ENGINES = ("tgi",)
 """Engines that take all memory that is free at the start (text-generation-inference, CUDA_MEMORY_FRACTION 1.0)."""
 GRAPHS_SINCE = {"vllm": 3.0, "tgi": 200.0}
@@ -218,7 +216,7 @@ def _load_fields(config: ServingConfig, replicas: int, e: EngineFamily, has_smal
         "open_loop": float(config.requests_per_s is not None and config.concurrency is None),
         "cached_share": config.prefix_hit_rate,
         "memory_share": config.memory_share or (1.0 if e.family in ALL_MEMORY_ENGINES else MEMORY_SHARE),
-        "batched_tokens": float(config.max_batched_tokens or (SMALL_VLLM_BATCHED_TOKENS if is_small_server else BATCHED_TOKENS)),
+        "batched_tokens": float(config.max_batched_tokens or (memory.SMALL_VLLM_BATCHED_TOKENS if is_small_server else BATCHED_TOKENS)),
         "varied": float(config.varied_lengths),
         "max_sequences": float(config.max_sequences or 0),
         "max_context": float(config.max_context or 0),

@@ -31,6 +31,8 @@ DEFAULT_MAX_SEQUENCES = {"trtllm": 2048.0, "vllm": 1024.0}
 """Default limit of running sequences: TensorRT-LLM max_batch_size; vLLM max_num_seqs of its LLM class on 70 GiB and more."""
 SMALL_VLLM_SEQUENCES = 256.0
 """max_num_seqs of vLLM below 70 GiB and on A100, and of all releases before 0.8 (vllm/engine/arg_utils.py, _set_default_args)."""
+SMALL_VLLM_BATCHED_TOKENS = 2048.0
+"""max_num_batched_tokens of a vLLM server below 70 GiB and on A100; its offline class has 8,192 there (as above)."""
 SMALL_VLLM_BYTES, VLLM_V1_RELEASE = 70 * GIB, 8.0
 UNLIMITED_SEQUENCES = 1e9
 WINDOW_CACHE_RELEASE = {"vllm": 21.0, "sglang": 4.0, "trtllm": 1e9}
