@@ -179,7 +179,8 @@ def serving_layouts(job: ServingJob, machines: TargetArrays, formats: list[str],
     case = ServingCase(
         network=job.network, chip=rows_of(chip, w.target), links=rows_of(machines.wires, w.target), tensor=w.tensor, pipeline=w.pipeline,
         linear_bytes=element_bytes[w.target], kv_element=job.kv_element, input=job.input_tokens, output=job.output_tokens,
-        cached_share=job.cached_share, memory_share=a.serving_max_fill, batched_tokens=batched_tokens[w.target], max_context=float(job.longest),
+        cached_share=job.cached_share, memory_share=a.serving_max_fill, batched_tokens=batched_tokens[w.target],
+        max_context=float(job.longest),
         engine=job.engine, open_loop=float(not job.ends), concurrency=np.inf, max_sequences=0.0 if job.ends else float(a.max_sequences),
         adapters=float(job.loras), adapter_rank=float(job.lora_rank),
     )  # fmt: skip
