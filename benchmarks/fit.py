@@ -11,12 +11,12 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from rackwright.estimator.calibration.coefficients import FILE, MAX_COEFFICIENTS, FittedModel, ResidualQuantiles, bounds
+from rackwright.estimator.calibration.coefficients import FILE, MAX_COEFFICIENTS, FittedModel, ResidualQuantiles, bounds, fitted_fields
 from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import stack_cases
 from rackwright.estimator.dataset.runs import DATA, MeasuredRun, runs_of_model
@@ -36,6 +36,10 @@ SHARES = (0.075, 0.5, 0.925)
 from either, holds 70 to 85 % of the readings of most tables and 66 % of TPOT under an engine never seen; with these 78 to 89 %."""
 MEMORY_SHARES = (0.15, 0.5, 0.93)
 """Of peak memory: the pessimistic side decides what fits, the other one has to stay near."""
+
+FEW_CELLS, LEAST_SPREAD = 5, 1.7
+"""Independent cells (publisher x framework x hardware) below which p90 / p10 is at least LEAST_SPREAD: so few do not show how much cells
+differ. Assumption of rackwright, 2026-11."""
 
 
 @dataclass(frozen=True)
@@ -88,16 +92,28 @@ def engine(run: MeasuredRun) -> str:
 
 
 def residuals(model: FittedModel, made: Sequence[Fold], without: Container[str] = ()) -> dict[str, ResidualQuantiles]:
-    """By class: runs, and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out."""
+    """By class: runs, and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out.
+
+    Serving: each cell weighs the same, so that a cell with many runs does not hide how much cells differ.
+    """
     found: dict[str, dict[str, list[float]]] = {}
+    cells: dict[str, str] = {}
     shares = MEMORY_SHARES if model.metric == "peak_memory_gib" else SHARES
     for fold in made:
         if fold.held:
             predicted = np.broadcast_to(model.predict(stack_cases([run.case for run in fold.held]), fold.coefficients), len(fold.held))
+            cells |= {run.row_id: run.cell for run in fold.held}
             for run, value in zip(fold.held, predicted, strict=True):
                 for name in model.classes(run.case) if run.row_id not in without else ():
                     found.setdefault(name, {}).setdefault(run.row_id, []).append(run.measured / float(value))
-    return {name: _quantiles(by_run, shares) for name, by_run in sorted(found.items()) if len(by_run) >= LEAST_RUNS or name == "all"}
+    kept = {name: by_run for name, by_run in sorted(found.items()) if len(by_run) >= LEAST_RUNS or name == "all"}
+    if not is_serving(model):
+        return {name: _quantiles(by_run, shares) for name, by_run in kept.items()}
+    return {name: _cell_quantiles(by_run, cells, shares) for name, by_run in kept.items()}
+
+
+def is_serving(model: FittedModel) -> bool:
+    return all(name.startswith("inference") for name in model.csv)
 
 
 def document(models: Sequence[FittedModel], kept: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +148,7 @@ def main(wanted: Sequence[str]) -> None:
 
 
 def _named(model: FittedModel, x: np.ndarray) -> Any:
-    return model.kind(**{f.name: float(v) for f, v in zip(fields(model.kind), x, strict=True)})
+    return model.kind(**{f.name: float(v) for f, v in zip(fitted_fields(model.kind), x, strict=True)})
 
 
 def _rounded(x: np.ndarray) -> np.ndarray:
@@ -157,11 +173,26 @@ def _quantiles(by_run: Mapping[str, Sequence[float]], shares: Sequence[float]) -
     return ResidualQuantiles(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in np.quantile(ratios, shares)))
 
 
+def _cell_quantiles(by_run: Mapping[str, Sequence[float]], cells: Mapping[str, str], shares: Sequence[float]) -> ResidualQuantiles:
+    """Quantiles of a sample in which every cell has the same weight. Fewer than FEW_CELLS cells: at least LEAST_SPREAD wide."""
+    ratios = np.concatenate([np.asarray(r) for r in by_run.values()])
+    labels = np.concatenate([[cells[row]] * len(r) for row, r in by_run.items()])
+    names, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    order = np.argsort(ratios)
+    weights = (1 / counts)[place][order]
+    at = (np.cumsum(weights) - weights / 2) / weights.sum()
+    p10, p50, p90 = (float(v) for v in np.interp(shares, at, ratios[order]))
+    if len(names) < FEW_CELLS and p90 < LEAST_SPREAD * p10:
+        middle = (p10 * p90) ** 0.5
+        p10, p90 = middle / LEAST_SPREAD**0.5, middle * LEAST_SPREAD**0.5
+    return ResidualQuantiles(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in (p10, p50, p90)))
+
+
 def _described(model: FittedModel, k: Any) -> dict[str, Any]:
     return {
         f.name: {"value": getattr(k, f.name), "prior": f.default, "low": f.metadata["low"], "high": f.metadata["high"],
                  "unit": f.metadata["unit"], "says": f.metadata["description"]}
-        for f in fields(model.kind)
+        for f in fitted_fields(model.kind)
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import fit
 import numpy as np
 import pytest
-from rackwright.estimator.calibration.coefficients import MAX_COEFFICIENTS, bounds
+from rackwright.estimator.calibration.coefficients import MAX_COEFFICIENTS, bounds, fitted_fields
 from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.dataset.columns.architecture import FAMILIES
 from rackwright.estimator.dataset.runs import DATA, row_readings, runs_of_model
@@ -38,16 +38,16 @@ def test_every_source_has_its_digest():
 
 
 def test_coefficients_stay_few():
-    assert sum(len(fields(model.kind)) for model in registry()) <= MAX_COEFFICIENTS
+    assert sum(len(fitted_fields(model.kind)) for model in registry()) <= MAX_COEFFICIENTS
 
 
 def test_no_coefficient_belongs_to_a_publisher_or_a_model():
     publishers = {word for r in row_readings() for word in re.findall(r"[a-z]{4,}", r.row.lower("publisher"))}
     engines = {"megatron", "deepspeed", "torchtitan", "torchtune", "vllm"}
-    words = {"team", "test", "user", "training", "framework", "core", "tensor"}
+    words = {"team", "test", "user", "training", "framework", "core", "tensor", "loop"}
     words |= {"compute", "stage", "inference", "neuron", "transformer"}  # parts of names such as Massed Compute, and kinds of work or chip
     banned = (publishers | set(FAMILIES) - {"opt", "phi"}) - engines - words
-    names = {f.name for model in registry() for f in fields(model.kind)}
+    names = {f.name for model in registry() for f in fitted_fields(model.kind)}
     assert not {name for name in names if banned & set(name.split("_"))}
 
 
@@ -110,3 +110,19 @@ def test_narrower_priors_keep_coefficients_closer():
         return float(np.abs(np.log(np.array([getattr(found, f.name) for f in fields(SMALL.kind)]) / prior)).sum())
 
     assert moved(0.2) < 0.5 * moved(1.0)
+
+
+def test_each_serving_cell_has_the_same_weight_in_the_interval():
+    """A hundred runs of one cell at 1.0 and one run each of five cells at 0.5 or 2: most cells differ, so the interval is wide."""
+    by_run = {f"a{i}": [1.0] for i in range(100)} | {f"b{i}": [0.5 if i % 2 else 2.0] for i in range(5)}
+    cells = {row: "a" if row[0] == "a" else row for row in by_run}
+    found = fit._cell_quantiles(by_run, cells, fit.SHARES)
+    assert (found.p10, found.p90) == (0.5, 2.0)
+
+
+def test_fewer_than_five_cells_make_an_interval_of_at_least_1_7():
+    by_run = {f"a{i}": [1.0 + i / 1000] for i in range(30)}
+    few = fit._cell_quantiles(by_run, {row: row[-1:] if int(row[1:]) < 4 else "0" for row in by_run}, fit.SHARES)
+    many = fit._cell_quantiles(by_run, {row: row for row in by_run}, fit.SHARES)
+    assert few.p90 / few.p10 == pytest.approx(1.7, rel=1e-3)
+    assert many.p90 / many.p10 < 1.1

@@ -18,7 +18,9 @@ BASE = {
                              "ttft_ms": "300", "output_tok_s_per_accel": "100", "scenario": "offline max throughput"},
     "diffusion_vision": {"throughput_images_s": "100", "latency_s": "0.01", "batch_size": "1", "accel_count": "1", "task": "inference",
                          "model": "ResNet-50", "steps": ""},
-    "inference_more": {"requests_per_s": "100", "isl": "128", "batch_size": "8", "accel_count": "1", "model": "BERT-base"},
+    "inference_more": {"requests_per_s": "100", "isl": "128", "batch_size": "8", "accel_count": "1", "model": "BERT-base",
+                       "precision": "fp16", "hardware": "L4", "scenario": "latency, batch 1", "tpot_ms": "30",
+                       "output_tok_s_per_accel": "30"},
     "training_more": {"samples_per_s_total": "100", "seq_len": "128", "accel_count": "1", "model": "BERT-large"},
 }  # fmt: skip
 
@@ -52,6 +54,12 @@ SPOILED = [
     ("inference_throughput", "tpot_ms", {"isl": ""}, "isl"),
     ("inference_throughput", "tpot_ms", {"concurrency": "16"}, "batch_size x attention_dp"),
     ("inference_throughput", "tpot_ms", {"concurrency": ""}, "batch_size x attention_dp"),
+    (
+        "inference_throughput",
+        "tpot_ms",
+        {"framework": "vllm 0.12.0", "hardware": "H200-141GB", "model": "Llama-3.1-8B-Instruct-FP8"},
+        "excluded",
+    ),
     ("inference_throughput", "ttft_ms", {"attention_dp": ""}, "batch_size x attention_dp"),
     ("inference_throughput", "output_tok_s_per_accel", {"scenario": "online serving, open loop"}, "offline"),
     ("inference_throughput", "output_tok_s_per_accel", {"scenario": "MLPerf Offline"}, "MLPerf"),
@@ -65,6 +73,11 @@ SPOILED = [
     ("inference_more", "samples_per_s_per_accel", {"model": "Llama-3-8B"}, "bert"),
     ("inference_more", "samples_per_s_per_accel", {"model": "xlm-roberta-base", "publisher": "AWS Neuron"}, "xlm-roberta-base"),
     ("training_more", "samples_per_s_per_accel", {"seq_len": ""}, "seq_len"),
+    ("inference_more", "output_tok_s_per_accel", {"scenario": "MLPerf Offline"}, "MLPerf"),
+    ("inference_more", "output_tok_s_per_accel", {"scenario": "online serving, open loop"}, "open loop"),
+    ("inference_more", "output_tok_s_per_accel", {"precision": ""}, "precision is blank"),
+    ("inference_more", "output_tok_s_per_accel", {"hardware": "MI300X", "notes": "meta FP8 checkpoint"}, "excluded"),
+    ("inference_more", "tpot_ms", {"statistic": "ms/token includes prefill and queue"}, "includes prefill"),
 ]
 
 KEPT = [

@@ -13,8 +13,8 @@ from tests.estimator.configs import serving_data, training_data
 
 GIB = 2**30
 PRIOR_ONLY = {
-    "T4": serving_data(hardware={"accelerator": "T4"}, model="llama-3.2-1b", layout={}, weight_numbers="fp16", input_tokens=200),
-    "L4": serving_data(hardware={"accelerator": "L4"}, model="llama-3.2-1b", layout={}),
+    "Trainium 2": serving_data(hardware={"accelerator": "Trainium2"}, model="llama-3.2-1b", layout={}, weight_numbers="bf16"),
+    "Ironwood": serving_data(hardware={"accelerator": "Ironwood"}, model="llama-3.2-1b", layout={}, weight_numbers="bf16"),
     "T4 training": training_data(hardware={"accelerator": "T4"}, model="llama-3.2-1b", numbers="fp16", sequence=1024, global_batch=8),
     "diffusion": {"kind": "samples", "model": "sdxl", "hardware": {"accelerator": "Trainium2"}, "passes": 30},
     "vision": {"kind": "samples", "model": "vit-l-16", "hardware": {"accelerator": "TPU v5p"}, "batch": 64, "train": True},
@@ -68,6 +68,13 @@ def test_estimates_without_measured_runs_are_prior_only_with_a_factor_of_two(nam
     assert b.n == 0
     assert b.p90 / b.p50 >= 2
     assert b.p50 / b.p10 >= 2
+
+
+@pytest.mark.parametrize("name", ["T4", "L4", "A10G", "Gaudi2", "Inferentia2", "MI300X"])
+def test_serving_on_small_cards_and_other_vendors_is_measured(name):
+    e = estimate(serving_data(hardware={"accelerator": name}, model="llama-3.2-1b", layout={}, weight_numbers="fp16", input_tokens=200))
+    assert "measured runs" in e.evidence
+    assert e.tpot_s.n > 0
 
 
 def test_one_accelerator_has_no_communication():
@@ -132,6 +139,7 @@ SPEAKS_OF = {
     "kv_capacity": serving_data(),
     "samples": SAMPLES["vision"],
     "denoising": SAMPLES["diffusion"],
+    "platform": serving_data(hardware={"accelerator": "L4", "count": 4}, model="llama-3.1-8b", weight_numbers="bf16"),
 }
 
 

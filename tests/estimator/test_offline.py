@@ -130,9 +130,9 @@ def test_matrix_products_never_exceed_the_measured_rate():
     assert taken.matrices >= taken.running * (case.input + case.output) * least * (1 - 1e-9)
 
 
-def test_eager_layers_take_a_millisecond_each():
+def test_eager_layers_take_longer_than_captured_ones():
     case = served("llama-2-7b", "A100-80GB", engine="hf", concurrency=1.0, input=1.0, output=1000.0)
-    assert offline_tokens_per_s_per_accelerator(replace(case, compiled=0.0), K) < 1000 / 32
+    assert offline_tokens_per_s_per_accelerator(replace(case, compiled=0.0), K) < 1000 / (32 * K.platform.eager_us * 1e-3)
     assert offline_tokens_per_s_per_accelerator(case, K) > 100
 
 

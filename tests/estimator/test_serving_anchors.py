@@ -1,11 +1,13 @@
 """Exact values of server logs and tables: bytes per cached token, tokens of a pool, milliseconds of a prompt."""
 
 import pytest
+from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.dataset.runs import row_readings
 from rackwright.estimator.serving import memory
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.iteration import DecodeCoefficients, prefill_seconds, token_seconds
 from rackwright.estimator.serving.memory import CacheCoefficients, kv_tokens
+from rackwright.estimator.serving.throughput import OfflineCoefficients, max_running_requests, offline_tokens_per_s
 from rackwright.units import GIB
 
 from tests.estimator.serving import served
@@ -57,3 +59,17 @@ def test_prefill_follows_the_form_of_the_roofline():
     attention = 2 * 4096**2 * n.layers * n.heads * n.head_dim / (chip.base_peak_flops * 0.5)
     assert one == pytest.approx(products + attention, rel=0.05)
     assert two > 2 * one
+
+
+@pytest.mark.parametrize(
+    ("model", "hardware", "numbers", "tensor"),
+    [("llama-3.1-8b", "B200", "fp4", 1.0), ("llama-3.1-8b", "H200-141GB", "fp8", 1.0), ("llama-3.1-70b", "H100-80GB", "fp8", 4.0)],
+)
+def test_latency_and_throughput_of_a_full_server_agree(model, hardware, numbers, tensor):
+    """The offline rate and the requests in flight over the time per token describe the same state."""
+    case = served(model, hardware, numbers, engine="trtllm", release=100.0, input=1000.0, output=1000.0, tensor=tensor)
+    c = calibration()
+    offline = offline_tokens_per_s(case, c.of("offline", OfflineCoefficients))
+    running = max_running_requests(case)
+    latency = running / token_seconds(case, c.of("decode", DecodeCoefficients), running)
+    assert 1 / 1.4 < latency / offline < 1.4

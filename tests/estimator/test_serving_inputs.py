@@ -89,6 +89,7 @@ CASES = [
     ("concurrency", OPEN, {"concurrency": 64}, "refused"),
     ("requests_per_s", OPEN, {"requests_per_s": 8.0}, "tpot+ ttft+ rate+ running+"),
     ("requests", OFFLINE, {"requests": 50}, "rate- running-"),
+    ("varied_lengths", {**OFFLINE, "requests": 50}, {"varied_lengths": True}, "rate-"),
     ("requests", FULL, {"requests": 8}, "tpot- ttft- running-"),
     ("requests", OPEN, {"requests": 50}, "refused"),
     ("weight_numbers", {}, {"weight_numbers": "bf16"}, "weights+ tokens- tpot+ ttft+ rate-"),

@@ -21,6 +21,12 @@ RECOMPUTE = ("none", "selective", "full")
 """Codes 0, 1, 2 of `TrainingCase.recompute`. selective: attention core or named modules; full: every layer from its input."""
 
 
+CARDS = " cards"
+"""End of the evidence group of accelerators without a scale-up link."""
+OTHER_VENDORS = ("neuroncore", "gaudi", "cdna", "tpu")
+"""Prefixes of accelerator generations with a software stack of their own, other than NVIDIA's."""
+
+
 @dataclass(frozen=True)
 class Chip:
     """One accelerator.
@@ -42,6 +48,8 @@ class Chip:
     """Share of the nameplate peak that a large matrix product reaches, measured in bf16."""
     evidence_group: Text = ""
     """Group of accelerators whose measured runs count as evidence: the generation, cards without a scale-up link apart."""
+    vendor: Num = 0.0
+    """1 + the index in OTHER_VENDORS; 0: NVIDIA, or a generation that is not in it."""
     watts: Num = float("inf")
     """Board power, W: power cap or design power; inf when not published, which sets no limit."""
 

@@ -15,15 +15,22 @@ import numpy as np
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
+from rackwright.estimator.case import CARDS, OTHER_VENDORS
 from rackwright.estimator.result import PredictionInterval
 
 FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
-MAX_COEFFICIENTS = 125
-"""Maximum number of coefficients over all models."""
+MAX_COEFFICIENTS = 155
+"""Maximum number of coefficients over all models: about 25 published runs each. 13 of them act on one vendor or engine class each
+(serving/platforms.py), 47 are those of whole samples (sample_rate.py)."""
 PRIOR_ONLY_FACTOR = 2.0
 """Least p90 / p50 and p50 / p10 of a prediction without measured runs."""
 
 K = TypeVar("K")
+
+
+def fitted_fields(kind: Any) -> list[Any]:
+    """Return the fields of a dataclass that are coefficients of its own model."""
+    return [f for f in fields(kind) if "low" in f.metadata]
 
 
 def fitted(prior: float, low: float, high: float, description: str, unit: str = "", spread: float = 0.5) -> Any:
@@ -84,6 +91,20 @@ def architecture_classes(case: Any) -> tuple[str, ...]:
 PRIOR_ONLY = ResidualQuantiles(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
 
 
+def platform_class(evidence_group: str) -> str:
+    """Return the residual class of the model "platform": other vendors, and NVIDIA GPUs with and without a scale-up link."""
+    is_other = evidence_group.startswith(OTHER_VENDORS)
+    return "other vendor" if is_other else "card" if evidence_group.endswith(CARDS) else LARGE_GPU
+
+
+LARGE_GPU = "large GPU"
+"""Class whose runs on other platforms say little of current engines on a server, so that its intervals are not taken from them."""
+
+
+PLATFORM_MODELS = ("decode", "offline")
+"""Models whose formulas have the coefficients of the model "platform", fitted to rates of other accelerators and engines."""
+
+
 @dataclass(frozen=True)
 class Calibration:
     """Contents of data/coefficients.json. models: model -> coefficient -> value; residuals: model -> class -> residuals; sources: CSV ->
@@ -98,14 +119,20 @@ class Calibration:
     """Corrections from the user's measured runs: `factor_key` -> (factor on predictions, number of runs)."""
 
     def of(self, model: str, kind: type[K]) -> K:
-        """Return the coefficients of a model; missing ones are priors."""
-        known = {f.name for f in fields(cast(Any, kind))}
-        return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known})
+        """Return the coefficients of a model; missing ones are priors. Metadata "model" and "kind" of a field name another model."""
+        known = {f.name for f in fitted_fields(kind)}
+        others = {f.name: self.of(f.metadata["model"], f.metadata["kind"]) for f in fields(cast(Any, kind)) if "model" in f.metadata}
+        return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known}, **others)
 
     def residual(self, model: str, classes: tuple[str, ...], evidence_group: str = "") -> ResidualQuantiles:
-        """Return the residuals of the first class with measured runs; PRIOR_ONLY when no run used this accelerator group."""
+        """Return the residuals of the first class with measured runs. Without a run on this accelerator group: those of the model of other
+        platforms when it has one, else PRIOR_ONLY."""
         rows = self.residuals.get(model, {})
         if evidence_group and evidence_group not in self.evidence_groups.get(model, ()):
+            is_time, other = model == "decode", platform_class(evidence_group)
+            if model in PLATFORM_MODELS and other != LARGE_GPU and evidence_group in self.evidence_groups.get("platform", ()):
+                found = self.residuals["platform"][other]
+                return replace(found, p10=1 / found.p90, p50=1 / found.p50, p90=1 / found.p10) if is_time else found
             return PRIOR_ONLY
         return next((rows[name] for name in classes if name in rows), PRIOR_ONLY)
 
@@ -146,6 +173,6 @@ def parse(text: str) -> Calibration:
 
 def bounds(kind: type) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the arrays prior, low, high and spread over the coefficients, in field order."""
-    marks = [(f.default, *(f.metadata[name] for name in ("low", "high", "spread"))) for f in fields(cast(Any, kind))]
+    marks = [(f.default, *(f.metadata[name] for name in ("low", "high", "spread"))) for f in fitted_fields(kind)]
     prior, low, high, share = np.array(marks, dtype=float).T
     return prior, low, high, share * np.where(prior == 0, 1.0, np.abs(prior))

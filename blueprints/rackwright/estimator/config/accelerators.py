@@ -12,7 +12,7 @@ from functools import lru_cache
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import FORMATS
 from rackwright.catalog.rows import Accelerator as Row
-from rackwright.estimator.case import Chip, Links
+from rackwright.estimator.case import OTHER_VENDORS, Chip, Links
 from rackwright.units import GIB
 
 PEAK_OF = {"mxfp8": "fp8", "nf4": "bf16", "int4": "bf16", "fp16": "bf16"}
@@ -161,6 +161,7 @@ def chip(a: AcceleratorRates, numbers: str = "bf16", memory_bytes: float | None 
         is_tpu=float(a.is_tpu),
         host_bytes_per_s=a.host_bytes_per_s,
         sustained_share=a.sustained_share,
+        vendor=next((i + 1.0 for i, prefix in enumerate(OTHER_VENDORS) if a.generation.startswith(prefix)), 0.0),
         watts=cap or a.tdp_watts or float("inf"),
     )
 

@@ -147,6 +147,8 @@ class ServingConfig(_Strict):
     requests_per_s: Positive | None = None
     requests: Count | None = None
     """Number of requests of an offline job, all queued at the start; default: unlimited."""
+    varied_lengths: bool = False
+    """Whether requests differ in length, as in a data set of conversations. Few of them run at the end of an offline job."""
     weight_numbers: NumberFormat = "bf16"
     kv_numbers: NumberFormat | None = None
     memory_share: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None

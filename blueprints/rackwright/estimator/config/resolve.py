@@ -28,6 +28,7 @@ from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import architecture_of, count_parameters, model_dimensions
 from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters, prompt_parameters
 from rackwright.estimator.sample_case import SampleCase
+from rackwright.estimator.serving import memory
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.units import GIB
 
@@ -55,7 +56,13 @@ KV_ELEMENT_BYTES = {"fp8": 1.0, "int8": 1.0, "fp4": 0.5625}
 MEMORY_SHARE = 0.9
 """Default gpu_memory_utilization of vLLM; TensorRT-LLM's free_gpu_memory_fraction is 0.9 of the memory beside the weights."""
 BATCHED_TOKENS = 8192.0
-"""Default max_num_batched_tokens of recent vLLM releases, and max_num_tokens of TensorRT-LLM."""
+"""Default max_num_batched_tokens of recent vLLM releases on large GPUs, and max_num_tokens of TensorRT-LLM."""
+ALL_MEMORY_ENGINES = ("tgi",)
+"""Engines that take all memory that is free at the start (text-generation-inference, CUDA_MEMORY_FRACTION 1.0)."""
+GRAPHS_SINCE = {"vllm": 3.0, "tgi": 200.0}
+"""First release that captures decode steps in CUDA graphs: vLLM 0.2.7 (January 2024; release 3 is 0.3), TGI 2.0 (April 2024)."""
+GGUF_INT4_BYTES = 0.61
+"""Bytes per weight of Q4_K_M: 4.58 GiB for the 8.03 billion weights of Llama 3 8B (llama.cpp, tools/quantize/README.md)."""
 
 
 def training_case(config: TrainingConfig, *, checked: bool = True, catalog: Catalog | None = None) -> TrainingCase:
@@ -198,21 +205,37 @@ def serving_case(
         expert=float(w.expert),
         attention_data=float(w.attention_data),
         replicas=float(replicas),
-        linear_bytes=NF4_BYTES_PER_WEIGHT[True] if config.weight_numbers == "nf4" else BYTES_PER_WEIGHT[config.weight_numbers],
+        linear_bytes=_weight_bytes(config.weight_numbers, e),
         numbers=config.weight_numbers,
         kv_element=KV_ELEMENT_BYTES.get(kv, BYTES_PER_WEIGHT.get(kv, 2.0)),
         kv_numbers=kv,
         release=release_number(config.engine.name, config.engine.release),
         adapters=float(config.loras),
         adapter_rank=float(config.lora_rank),
-        **_load_fields(config, replicas),
+        **_load_fields(config, replicas, e, memory.has_small_vllm_defaults(chip)),
         **(speculation_fields(s.draft, s.acceptance, s.draft_share) if (s := config.speculation) else {}),
-        **{name: value for name, value in _kernel_fields(config.engine, e).items() if name != "released"},
+        **{name: value for name, value in _kernel_fields(config.engine, e).items() if name not in ("released", "compiled")},
+        compiled=float(_has_graphs(config.engine, e)),
     )
 
 
-def _load_fields(config: ServingConfig, replicas: int) -> dict[str, float]:
+def _weight_bytes(numbers: str, e: EngineFamily) -> float:
+    if numbers == "int4" and e.family == "llama.cpp":
+        return GGUF_INT4_BYTES
+    return NF4_BYTES_PER_WEIGHT[True] if numbers == "nf4" else BYTES_PER_WEIGHT[numbers]
+
+
+def _has_graphs(engine: EngineConfig, e: EngineFamily) -> bool:
+    """Return whether decode steps run from captured graphs or compiled programs."""
+    if engine.compiled is not None:
+        return engine.compiled
+    return e.compiled and not 0 < release_number(engine.name, engine.release) < GRAPHS_SINCE.get(e.family, 0.0)
+
+
+def _load_fields(config: ServingConfig, replicas: int, e: EngineFamily, has_small_defaults: bool) -> dict[str, float]:
     """Return the load of one replica and the limits of its engine."""
+    is_server = config.concurrency is not None or config.requests_per_s is not None
+    is_small_server = e.family == "vllm" and has_small_defaults and is_server
     return {
         "input": float(config.input_tokens),
         "output": float(config.output_tokens),
@@ -221,8 +244,9 @@ def _load_fields(config: ServingConfig, replicas: int) -> dict[str, float]:
         "requests": (config.requests or 0.0) / replicas,
         "open_loop": float(config.requests_per_s is not None and config.concurrency is None),
         "cached_share": config.prefix_hit_rate,
-        "memory_share": config.memory_share or MEMORY_SHARE,
-        "batched_tokens": float(config.max_batched_tokens or BATCHED_TOKENS),
+        "memory_share": config.memory_share or (1.0 if e.family in ALL_MEMORY_ENGINES else MEMORY_SHARE),
+        "batched_tokens": float(config.max_batched_tokens or (memory.SMALL_VLLM_BATCHED_TOKENS if is_small_server else BATCHED_TOKENS)),
+        "varied": float(config.varied_lengths),
         "max_sequences": float(config.max_sequences or 0),
         "max_context": float(config.max_context or 0),
     }

@@ -46,6 +46,8 @@ class ServingCase:
     open_loop: Num = 0.0
     requests: Num = 0.0
     """Requests of an offline run, all queued at the start; 0: unlimited."""
+    varied: Num = 0.0
+    """1 when requests differ in length, as in a data set of conversations, so that few of them run at the end of an offline run."""
     accepted_tokens: Num = 1.0
     """Mean tokens per target step with speculative decoding."""
     draft_share: Num = 0.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rackwright.estimator.calibration.coefficients import FittedModel, fitted
-from rackwright.estimator.case import Num, lookup_by_label
+from rackwright.estimator.case import Chip, Num, lookup_by_label
 from rackwright.estimator.result import MemoryTerms
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.units import GIB
@@ -29,6 +29,11 @@ COMMUNICATOR_BYTES = 0.4 * GIB
 """NCCL buffers of one large group, 0.3 to 0.4 GiB. Assumption of rackwright, 2026-11."""
 DEFAULT_MAX_SEQUENCES = {"trtllm": 2048.0, "vllm": 1024.0}
 """Default limit of running sequences: TensorRT-LLM max_batch_size; vLLM max_num_seqs of its LLM class on 70 GiB and more."""
+SMALL_VLLM_SEQUENCES = 256.0
+"""max_num_seqs of vLLM below 70 GiB and on A100, and of all releases before 0.8 (vllm/engine/arg_utils.py, _set_default_args)."""
+SMALL_VLLM_BATCHED_TOKENS = 2048.0
+"""max_num_batched_tokens of a vLLM server below 70 GiB and on A100; its offline class has 8,192 there (as above)."""
+SMALL_VLLM_BYTES, VLLM_V1_RELEASE = 70 * GIB, 8.0
 UNLIMITED_SEQUENCES = 1e9
 WINDOW_CACHE_RELEASE = {"vllm": 21.0, "sglang": 4.0, "trtllm": 1e9}
 """First release in which local layers cache only their window: vLLM 0.21 (#43308: 9.5 times the tokens of 0.20 for Gemma 4), SGLang 0.4;
@@ -121,8 +126,15 @@ def max_sequences(case: ServingCase, k: CacheCoefficients) -> Num:
     share = lookup_by_label(case.engine, RESERVED_OUTPUT, DEFAULT_RESERVED_OUTPUT)
     held = kv_bytes_per_sequence(case, case.input + case.output * share)
     default = lookup_by_label(case.engine, DEFAULT_MAX_SEQUENCES, UNLIMITED_SEQUENCES)
+    is_early = np.greater(case.release, 0) & np.less(case.release, VLLM_V1_RELEASE)
+    default = np.where(_engine_is(case, "vllm") & (is_early | has_small_vllm_defaults(case.chip)), SMALL_VLLM_SEQUENCES, default)
     limit = np.where(np.greater(case.max_sequences, 0), case.max_sequences, default)
     return np.maximum(np.minimum(cache_bytes(case, k) / np.maximum(held, 1.0), limit) * case.attention_data, 1.0)
+
+
+def has_small_vllm_defaults(chip: Chip) -> Num:
+    """Return whether vLLM selects its defaults for small GPUs: below 70 GiB, and on A100."""
+    return np.less(chip.memory_bytes, SMALL_VLLM_BYTES) | np.equal(chip.generation, "ampere")
 
 
 def max_context_tokens(case: ServingCase, k: CacheCoefficients) -> Num:

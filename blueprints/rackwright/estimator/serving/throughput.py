@@ -7,14 +7,14 @@ Does not depend on the catalog or the spec.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
 from rackwright.estimator.calibration.coefficients import FittedModel, architecture_classes, fitted
 from rackwright.estimator.case import Num
 from rackwright.estimator.model.flops import attention_flops
-from rackwright.estimator.serving import memory
+from rackwright.estimator.serving import memory, platforms
 from rackwright.estimator.serving.case import ServingCase
 
 READ_SHARE = 0.92
@@ -22,14 +22,12 @@ READ_SHARE = 0.92
 LINK_SHARE = 0.7
 """Bandwidth of an exchange of tens of megabytes over the scale-up line rate. Large exchanges reach 370 of 450 GB/s on 8 x H100 (nccl-tests
 #212); the lower value is an assumption of rackwright, 2026-11."""
-ALL_REDUCE_S = 5e-6
-"""Latency of a small all-reduce inside a node: a one-shot kernel and two hops of 1 to 3 us. Assumption of rackwright, 2026-11."""
 ATTENTION_SHARE = 0.5
 """FLOP/s of attention over a prompt over the 16-bit peak (FlashAttention-2 on A100: 50 to 73 %, arXiv 2307.08691)."""
 RAMP_LOSS = 0.2
 """Waves of requests lost to filling and draining: between 0 (long runs) and 0.5 (no overlap). Assumption of rackwright, 2026-11."""
-EAGER_LAYER_S = 1e-3
-"""Time of a layer launched kernel by kernel from Python: about 40 launches of 25 us each (published LitGPT and HF tables)."""
+LAYER_TRAFFIC_BYTES = 20.0
+"""Bytes per hidden value, token and layer besides the matrices: residual and norm read and written twice, quantized inputs (10 x 2)."""
 GRAPH_BATCH = 32.0
 """Sequences per rank at which half the iterations are launched kernel by kernel, because they contain a prompt or exceed the captured
 graphs of 128 to 512 sequences. Assumption of rackwright, 2026-11."""
@@ -57,6 +55,9 @@ class OfflineCoefficients:
     stage_wait: float = fitted(
         0.05, 0.0, 0.3, "of the time of decoding, what each further pipeline stage waits for the fullest batch", "", 1.0
     )
+    sequence_s: float = fitted(3e-6, 0.0, 5e-5, "per request and iteration: sampling, scheduling", "s", 1.0)
+    hop_s: float = fitted(3e-7, 0.0, 5e-6, "of an all-reduce per hop, 2 (g - 1) hops between g ranks", "s", 1.0)
+    platform: platforms.PlatformCoefficients = field(default=platforms.PlatformCoefficients(), metadata=platforms.NESTED)
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,8 @@ def offline_cycle(case: ServingCase, k: OfflineCoefficients, pool: memory.CacheC
     held = weight_bytes_read(with_active_adapters(case, batch), at_once) + expert_imbalance_bytes(case, at_once)
     weights = iterations * case.pipeline * held / read
     cache = iterations * batch / case.attention_data * cached_bytes / read
-    layers = iterations * _layers_s(case, k, batch / (case.attention_data * case.pipeline))
-    matrices, links = tokens * _matrix_s(case, k), tokens * _link_s(case)
+    layers = iterations * (_layers_s(case, k, batch / (case.attention_data * case.pipeline)) + batch * k.sequence_s)
+    matrices, links = tokens * (_matrix_s(case, k) + _traffic_s(case)), tokens * _link_s(case)
     dispatch = tokens * case.network.moe_layers * k.dispatch_s / case.accelerators
     decoding = weights + cache + layers + (matrices + links + dispatch) * written / (prompt + written)
     attention_rate = case.accelerators * case.chip.base_peak_flops * ATTENTION_SHARE
@@ -118,7 +119,8 @@ def offline_tokens_per_s(case: ServingCase, k: OfflineCoefficients, pool: memory
     """Return the output tokens per second of one replica. A finite run loses time to filling and draining."""
     cycle = offline_cycle(case, k, pool)
     waves = np.where(np.greater(case.requests, 0), np.maximum(case.requests, 1) / cycle.running, np.inf)
-    return cycle.running * case.output / cycle.total / (1 + RAMP_LOSS / np.maximum(waves, 1))
+    lost = (RAMP_LOSS + np.greater(case.varied, 0) * k.platform.tail) / np.maximum(waves, 1)
+    return cycle.running * case.output / cycle.total / (1 + lost) / platforms.vendor_factor(case, k.platform)
 
 
 def offline_tokens_per_s_per_accelerator(case: ServingCase, k: OfflineCoefficients) -> Num:
@@ -224,16 +226,25 @@ def _layers_s(case: ServingCase, k: OfflineCoefficients, batch: Num) -> Num:
     n = case.network
     launches_from_python = np.not_equal(case.engine, "trtllm") | np.less(case.release, 1) | np.greater_equal(case.release, PYTORCH_RELEASE)
     launched = n.moe_layers * k.launch_s * launches_from_python * batch / (batch + GRAPH_BATCH)
-    eager = np.where(np.greater(case.compiled, 0), 0.0, n.layers * EAGER_LAYER_S)
-    all_reduce_s = np.greater(case.tensor * case.attention_data, 1) * all_reduces(case) * ALL_REDUCE_S
-    return np.maximum(n.layers * k.layer_s + launched, eager) + all_reduce_s + adapter_seconds(case)
+    eager = np.where(np.greater(case.compiled, 0), 0.0, n.layers * k.platform.eager_us * 1e-6)
+    hops = np.greater(case.tensor * case.attention_data, 1) * 2 * (case.tensor * case.attention_data - 1)
+    joined = all_reduces(case) * hops * k.hop_s
+    scheduled = platforms.scheduling_seconds(case, k.platform, batch)
+    return np.maximum(n.layers * k.layer_s + launched, eager) + joined + adapter_seconds(case) + scheduled
 
 
 def _matrix_s(case: ServingCase, k: OfflineCoefficients) -> Num:
     """Return the seconds of matrix products per token, spread over the replica. The rate is limited by the largest measured product."""
     n, peak, experts = case.network, case.chip.peak_flops, case.network.active_routed
     reached = np.minimum(k.matmul_share * (peak / 1e15) ** -k.peak_slope, case.chip.sustained_share) * power_cap_factor(case)
-    return 2 * (n.matmul - experts + experts * k.expert_slowdown) / (case.accelerators * peak * reached)
+    products = 2 * (n.matmul - experts + experts * k.expert_slowdown) / (case.accelerators * peak * reached)
+    return products * platforms.product_factor(case, k.platform)
+
+
+def _traffic_s(case: ServingCase) -> Num:
+    """Return the seconds of memory traffic per token for norms and residuals, which every tensor-parallel rank repeats."""
+    moved = case.network.layers * case.network.hidden * LAYER_TRAFFIC_BYTES
+    return moved / (case.attention_data * case.pipeline * case.chip.bandwidth_bytes_per_s * READ_SHARE)
 
 
 def latent_flops(case: ServingCase) -> Num:

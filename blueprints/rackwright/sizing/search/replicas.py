@@ -195,10 +195,13 @@ def serving_layouts(job: ServingJob, machines: TargetArrays, formats: list[str],
     w = replica_shapes(job, machines)
     chip = replace(machines.chip, peak_flops=np.array([t.peak(f) for t, f in zip(machines.targets, formats, strict=True)]))
     element_bytes = np.array([linear_bytes(f) for f in formats])
+    is_small = memory.has_small_vllm_defaults(machines.chip) & (job.engine == "vllm") & (not job.ends)
+    batched_tokens = np.where(is_small, np.minimum(memory.SMALL_VLLM_BATCHED_TOKENS, a.batched_tokens), a.batched_tokens)
     case = ServingCase(
         network=job.network, chip=rows_of(chip, w.target), links=rows_of(machines.wires, w.target), tensor=w.tensor, pipeline=w.pipeline,
         linear_bytes=element_bytes[w.target], kv_element=job.kv_element, input=job.input_tokens, output=job.output_tokens,
-        cached_share=job.cached_share, memory_share=a.serving_max_fill, batched_tokens=a.batched_tokens, max_context=float(job.longest),
+        cached_share=job.cached_share, memory_share=a.serving_max_fill, batched_tokens=batched_tokens[w.target],
+        max_context=float(job.longest),
         engine=job.engine, open_loop=float(not job.ends), concurrency=np.inf, max_sequences=0.0 if job.ends else float(a.max_sequences),
         adapters=float(job.loras), adapter_rank=float(job.lora_rank), **dict(job.speculation),
     )  # fmt: skip

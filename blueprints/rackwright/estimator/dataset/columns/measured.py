@@ -14,7 +14,7 @@ METRICS = {
     "time_to_train": ("time_to_train_min", "accel_hours", "tokens_per_s_per_accel"),
     "inference_throughput": ("output_tok_s_per_accel", "tpot_ms", "ttft_ms"),
     "inference_memory": ("kv_tokens",),
-    "inference_more": ("samples_per_s_per_accel",),
+    "inference_more": ("samples_per_s_per_accel", "output_tok_s_per_accel", "tpot_ms", "ttft_ms"),
     "training_more": ("samples_per_s_per_accel",),
     "diffusion_vision": ("samples_per_s_per_accel", "latency_s"),
 }

@@ -6,22 +6,42 @@ from typing import Any
 
 from rackwright.catalog.read import Catalog
 from rackwright.estimator.config.configuration import ServingConfig
+from rackwright.estimator.config.engines import engine_family, release_number
 from rackwright.estimator.dataset.columns.architecture import RowArchitecture, row_architecture
-from rackwright.estimator.dataset.columns.cells import PrintedRow
+from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
 from rackwright.estimator.dataset.columns.hardware import hardware_fields
 from rackwright.estimator.dataset.columns.training import row_number_format
 
 DEFAULT_INPUT_TOKENS, DEFAULT_OUTPUT_TOKENS = 300.0, 300.0
 """Tokens when a row has no lengths; close to the means of MLPerf's OpenOrca set (MLPerf Inference v4.1, Llama 2 70B)."""
+HABANA_INPUT_TOKENS, HABANA_OUTPUT_TOKENS = 16.0, 100.0
+"""Built-in prompts and default max_new_tokens of Optimum Habana's text generation example (examples/text-generation/run_generation.py)."""
 SHORT_PROMPT_TOKENS = 8.0
 """Tokens of "a very short prompt"."""
 QUANTISED = (("nf4", ("nf4", "bnb-4bit")), ("fp4", ("fp4",)), ("int8", ("int8", "w8a8", "8bit")),
              ("int4", ("int4", "w4a", "4bit", "awq", "gptq", "q4_")))  # fmt: skip
+WITHOUT_DECODER = re.compile(
+    r"bert|electra|minilm|mpnet|distiluse|\bbge\b|\bt5\b|flan|rnn-?t|dlrm|whisper|transformer-base"
+    r"|vision|[-.]vl\b|vlm\b|llava|idefics|glm-4v|paligemma|mllama|mamba",
+    re.IGNORECASE,
+)
+"""Encoders, encoder-decoders, speech, recommender, image-input and state-space models, which the serving formulas do not cover."""
+NEURON_CORES_PER_CHIP = {"inferentia2": 2, "trainium1": 2, "trainium2": 8}
+"""NeuronCores per chip. Neuron's tensor parallelism counts cores (AWS Neuron documentation, NeuronCore-v2 and v3 architecture)."""
+LAYER_SPLIT_ENGINES = ("llama.cpp", "exllama")
+"""Engines that place whole layers on each device by default: a pipeline, not tensor parallelism."""
+RELEASES_BY_DATE = {"vllm": (("2024-02", "0.2"), ("2025-02", "0.7")), "tgi": (("2024-04", "1.4"),)}
+"""Engine -> (month, release before it). vLLM 0.2.7 of January 2024 has CUDA graphs, 0.8 of March 2025 the V1 scheduler; TGI 2.0 of April
+2024 has CUDA graphs (release notes)."""
+LENGTHS = {"input": re.compile(r"input p50 (\d{1,5}),"), "output": re.compile(r"output p50 (\d{1,5}),")}
+"""Request lengths of a data set that the notes describe instead of the columns."""
 SIDE = re.compile(r"tp(\d+) pp(\d+) adp(\d+)(?: ep(\d+))?")
 
 
 def serving_config(row: PrintedRow, catalog: Catalog | None = None) -> tuple[ServingConfig, RowArchitecture]:
     """Return the serving configuration of a row. Raises UnsupportedRow, BrokenCell, or pydantic's ValidationError."""
+    if WITHOUT_DECODER.search(row.text("model")):
+        raise UnsupportedRow(f"model {row.text('model')!r}: not a decoder of text with attention, which the serving formulas assume")
     found = row_architecture(row)
     layout, box = _layout(row, found.architecture.is_moe), hardware_fields(row, catalog)
     each = layout["tensor"] * layout["pipeline"] * layout["attention_data"]
@@ -35,29 +55,56 @@ def serving_config(row: PrintedRow, catalog: Catalog | None = None) -> tuple[Ser
             "id": row.id,
             "model": found.model,
             "hardware": box,
-            "engine": {"name": row.text("framework") or "not said", "compiled": False if eager else None},
+            "engine": {"name": row.text("framework") or "not said", "compiled": False if eager else None, "release": _release(row)},
             "layout": layout,
-            "input_tokens": row.number("isl") or (SHORT_PROMPT_TOKENS if "short prompt" in row.notes else DEFAULT_INPUT_TOKENS),
-            "output_tokens": row.number("osl") or float(_number_in_notes(row, r"(\d+) new tokens") or DEFAULT_OUTPUT_TOKENS),
+            "input_tokens": _input_tokens(row),
+            "output_tokens": row.number("osl") or _output_tokens(row),
             "concurrency": _concurrency(row),
             "requests_per_s": (row.number("request_rate_per_s") or None) if has_rate else None,
             "requests": row.count("num_requests"),
+            "varied_lengths": "sharegpt" in row.notes,
             "weight_numbers": _weight_format(row),
             "kv_numbers": next((n for n in ("fp8", "int8", "fp4", "bf16", "fp16") if n in row.lower("kv_cache_precision")), None),
             "memory_share": share / 100 if share and share > 1 else share,  # a fraction or percent
             "max_context": row.count("max_model_len"),
             "max_batched_tokens": row.count("max_num_batched_tokens") or _number_in_notes(row, r"max-num-batched-tokens (\d+)"),
-            "max_sequences": _number_in_notes(row, r"max-num-seqs (\d+)"),
+            "max_sequences": _number_in_notes(row, r"(?:max-num-seqs|engine cap) (\d+)"),
             **(pools if all(pools.values()) else {}),
         }
     )
     return config, found
 
 
+def _input_tokens(row: PrintedRow) -> float:
+    usual = HABANA_INPUT_TOKENS if _engine(row) == "habana" else DEFAULT_INPUT_TOKENS
+    described = LENGTHS["input"].search(row.notes)
+    return row.number("isl") or (SHORT_PROMPT_TOKENS if "short prompt" in row.notes else float(described.group(1)) if described else usual)
+
+
+def _output_tokens(row: PrintedRow) -> float:
+    usual = HABANA_OUTPUT_TOKENS if _engine(row) == "habana" else DEFAULT_OUTPUT_TOKENS
+    described = LENGTHS["output"].search(row.notes)
+    return float(described.group(1) if described else _number_in_notes(row, r"(\d+) new tokens") or usual)
+
+
+def _release(row: PrintedRow) -> str:
+    """Return a release from before the engine's last change of design when a dated run names none; "" otherwise."""
+    dated = row.text("as_of") if not release_number(row.text("framework")) else ""
+    return next((release for before, release in RELEASES_BY_DATE.get(_engine(row), ()) if dated and dated < before), "")
+
+
+def _engine(row: PrintedRow) -> str:
+    return engine_family(row.text("framework"), "serve").family
+
+
 def _layout(row: PrintedRow, moe: bool) -> dict[str, int]:
     """Return the layout. Attention data parallelism replaces tensor parallelism: tp 8 with adp 8 on eight accelerators is tensor 1."""
     printed, pipeline, copies = row.count("tp"), row.count("pp") or 1, row.count("attention_dp") or 1
     accelerators = row.count("accel_count")
+    if accelerators and _engine(row) in LAYER_SPLIT_ENGINES:
+        return {"tensor": 1, "pipeline": accelerators, "attention_data": 1, "expert": 1}
+    if printed and (cores := NEURON_CORES_PER_CHIP.get(row.lower("hardware"))):
+        printed = max(printed // cores, 1)
     tensor = printed or (accelerators if accelerators and accelerators <= 8 else 1) or 1
     if moe and copies == 1 and "attention data parallel" in row.notes:
         tensor, copies = 1, tensor
