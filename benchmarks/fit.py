@@ -10,6 +10,7 @@ engine x hardware cell weighs as much as its square root of rows. Intervals come
 import hashlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from operator import attrgetter
@@ -24,6 +25,10 @@ from rackwright.files import write_text
 from scipy.optimize import least_squares
 
 FOLDS = 5
+INDEPENDENT_CELLS = 5
+"""Cells from which the spread between cells is known."""
+LEAST_WIDTH = 1.7
+"""Least p90 over p10 of fewer cells: what cells of the other classes spread."""
 LEAST_RUNS = 8
 """Of a class, before it has quantiles of its own."""
 DIGITS = 4
@@ -89,14 +94,14 @@ def engine(run: MeasuredRun) -> str:
 
 def residuals(model: FittedModel, made: Sequence[Fold], without: Container[str] = ()) -> dict[str, ResidualQuantiles]:
     """By class: runs, and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out."""
-    found: dict[str, dict[str, list[float]]] = {}
+    found: dict[str, dict[str, tuple[str, list[float]]]] = {}
     shares = MEMORY_SHARES if model.metric == "peak_memory_gib" else SHARES
     for fold in made:
         if fold.held:
             predicted = np.broadcast_to(model.predict(stack_cases([run.case for run in fold.held]), fold.coefficients), len(fold.held))
             for run, value in zip(fold.held, predicted, strict=True):
                 for name in model.classes(run.case) if run.row_id not in without else ():
-                    found.setdefault(name, {}).setdefault(run.row_id, []).append(run.measured / float(value))
+                    found.setdefault(name, {}).setdefault(run.row_id, (run.cell, []))[1].append(run.measured / float(value))
     return {name: _quantiles(by_run, shares) for name, by_run in sorted(found.items()) if len(by_run) >= LEAST_RUNS or name == "all"}
 
 
@@ -152,9 +157,22 @@ def _fold(label: str) -> int:
     return int(hashlib.sha256(label.encode()).hexdigest(), 16) % FOLDS
 
 
-def _quantiles(by_run: Mapping[str, Sequence[float]], shares: Sequence[float]) -> ResidualQuantiles:
-    ratios = np.concatenate([np.asarray(r) for r in by_run.values()])
-    return ResidualQuantiles(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in np.quantile(ratios, shares)))
+def _quantiles(by_run: Mapping[str, tuple[str, Sequence[float]]], shares: Sequence[float]) -> ResidualQuantiles:
+    """Quantiles in which every cell weighs the same, and the runs of a cell share its weight."""
+    cells = [cell for cell, ratios in by_run.values() for _ in ratios]
+    ratios = np.array([value for _, found in by_run.values() for value in found])
+    size = Counter(cells)
+    weights = np.array([1 / size[cell] for cell in cells])
+    low, middle, high = _weighted_quantiles(ratios, weights, shares)
+    if len(size) < INDEPENDENT_CELLS and high / low < LEAST_WIDTH:
+        low, high = (value * (LEAST_WIDTH / (high / low)) ** (side / 2) for value, side in ((low, -1), (high, 1)))
+    return ResidualQuantiles(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in (low, middle, high)))
+
+
+def _weighted_quantiles(values: np.ndarray, weights: np.ndarray, shares: Sequence[float]) -> np.ndarray:
+    order = np.argsort(values)
+    place = np.cumsum(weights[order]) - weights[order] / 2
+    return np.interp(np.asarray(shares) * weights.sum(), place, values[order])
 
 
 def _described(model: FittedModel, k: Any) -> dict[str, Any]:

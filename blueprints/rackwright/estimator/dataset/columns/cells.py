@@ -12,7 +12,7 @@ from rackwright.files import read_bytes
 
 CSV_NAMES = (
     "training_throughput", "training_memory", "finetune_memory", "tpu_training", "time_to_train", "inference_throughput",
-    "inference_memory",
+    "inference_memory", "training_more",
 )  # fmt: skip
 BLANK = frozenset({"", "nan", "na", "n/a", "none", "null", "-", "--", "?", "unknown", "not stated", "not published"})
 LONG_NUMBER = re.compile(r"\d[\d,.]{4,}\d")
