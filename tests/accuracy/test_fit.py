@@ -109,3 +109,18 @@ def test_narrower_priors_keep_coefficients_closer():
         return float(np.abs(np.log(np.array([getattr(found, f.name) for f in fields(SMALL.kind)]) / prior)).sum())
 
     assert moved(0.2) < 0.5 * moved(1.0)
+
+
+def test_every_cell_weighs_the_same_in_an_interval():
+    """A hundred runs of one cell near 1 once hid the other cells."""
+    by_run = {f"big{i}": ("big", [1.0 + i / 1e4]) for i in range(100)} | {f"small{i}": (f"cell{i}", [0.5 + i / 6]) for i in range(6)}
+    found = fit._quantiles(by_run, fit.SHARES)
+    assert (found.n, found.p10 < 0.6, found.p90 > 1.3) == (106, True, True)
+
+
+def test_fewer_than_five_cells_have_a_least_width():
+    few = {f"run{i}": (f"cell{i % 4}", [1.0 + i / 1e4]) for i in range(40)}
+    many = {f"run{i}": (f"cell{i % 5}", [1.0 + i / 1e4]) for i in range(40)}
+    narrow, wide = (fit._quantiles(runs, fit.SHARES) for runs in (many, few))
+    assert narrow.p90 / narrow.p10 < 1.01
+    assert wide.p90 / wide.p10 == pytest.approx(1.7, rel=1e-3)
