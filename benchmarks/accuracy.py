@@ -238,7 +238,7 @@ def _checked(folder: Path) -> list[Line]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--measured", type=Path, default=DATA, help="folder with the CSV files")
+    ask.add_argument("--measured", type=Path, default=DATA, help="folder with CSV files of those names")
     ask.add_argument("--predictions", type=Path, help="where the lines go")
     ask.add_argument("--folds", action="store_true", help="refit without what is judged, and write docs/accuracy.md")
     ask.add_argument("--date", default=datetime.date.today().isoformat(), help="of the page")

@@ -10,6 +10,7 @@ engine x hardware cell weighs as much as its square root of rows. Intervals come
 import hashlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from operator import attrgetter
@@ -24,6 +25,10 @@ from rackwright.files import write_text
 from scipy.optimize import least_squares
 
 FOLDS = 5
+INDEPENDENT_CELLS = 5
+"""Cells from which the spread between cells is known."""
+LEAST_WIDTH = 1.7
+"""Least p90 over p10 of fewer cells: what cells of the other classes spread."""
 LEAST_RUNS = 8
 """Of a class, before it has quantiles of its own."""
 DIGITS = 4
@@ -36,10 +41,6 @@ SHARES = (0.075, 0.5, 0.925)
 from either, holds 70 to 85 % of the readings of most tables and 66 % of TPOT under an engine never seen; with these 78 to 89 %."""
 MEMORY_SHARES = (0.15, 0.5, 0.93)
 """Of peak memory: the pessimistic side decides what fits, the other one has to stay near."""
-
-FEW_CELLS, LEAST_SPREAD = 5, 1.7
-"""Independent cells (publisher x framework x hardware) below which p90 / p10 is at least LEAST_SPREAD: so few do not show how much cells
-differ. Assumption of rackwright, 2026-11."""
 
 
 @dataclass(frozen=True)
@@ -92,28 +93,16 @@ def engine(run: MeasuredRun) -> str:
 
 
 def residuals(model: FittedModel, made: Sequence[Fold], without: Container[str] = ()) -> dict[str, ResidualQuantiles]:
-    """By class: runs, and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out.
-
-    Serving: each cell weighs the same, so that a cell with many runs does not hide how much cells differ.
-    """
-    found: dict[str, dict[str, list[float]]] = {}
-    cells: dict[str, str] = {}
+    """By class: runs, and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out."""
+    found: dict[str, dict[str, tuple[str, list[float]]]] = {}
     shares = MEMORY_SHARES if model.metric == "peak_memory_gib" else SHARES
     for fold in made:
         if fold.held:
             predicted = np.broadcast_to(model.predict(stack_cases([run.case for run in fold.held]), fold.coefficients), len(fold.held))
-            cells |= {run.row_id: run.cell for run in fold.held}
             for run, value in zip(fold.held, predicted, strict=True):
                 for name in model.classes(run.case) if run.row_id not in without else ():
-                    found.setdefault(name, {}).setdefault(run.row_id, []).append(run.measured / float(value))
-    kept = {name: by_run for name, by_run in sorted(found.items()) if len(by_run) >= LEAST_RUNS or name == "all"}
-    if not is_serving(model):
-        return {name: _quantiles(by_run, shares) for name, by_run in kept.items()}
-    return {name: _cell_quantiles(by_run, cells, shares) for name, by_run in kept.items()}
-
-
-def is_serving(model: FittedModel) -> bool:
-    return all(name.startswith("inference") for name in model.csv)
+                    found.setdefault(name, {}).setdefault(run.row_id, (run.cell, []))[1].append(run.measured / float(value))
+    return {name: _quantiles(by_run, shares) for name, by_run in sorted(found.items()) if len(by_run) >= LEAST_RUNS or name == "all"}
 
 
 def document(models: Sequence[FittedModel], kept: dict[str, Any]) -> dict[str, Any]:
@@ -168,24 +157,22 @@ def _fold(label: str) -> int:
     return int(hashlib.sha256(label.encode()).hexdigest(), 16) % FOLDS
 
 
-def _quantiles(by_run: Mapping[str, Sequence[float]], shares: Sequence[float]) -> ResidualQuantiles:
-    ratios = np.concatenate([np.asarray(r) for r in by_run.values()])
-    return ResidualQuantiles(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in np.quantile(ratios, shares)))
+def _quantiles(by_run: Mapping[str, tuple[str, Sequence[float]]], shares: Sequence[float]) -> ResidualQuantiles:
+    """Quantiles in which every cell weighs the same, and the runs of a cell share its weight."""
+    cells = [cell for cell, ratios in by_run.values() for _ in ratios]
+    ratios = np.array([value for _, found in by_run.values() for value in found])
+    size = Counter(cells)
+    weights = np.array([1 / size[cell] for cell in cells])
+    low, middle, high = _weighted_quantiles(ratios, weights, shares)
+    if len(size) < INDEPENDENT_CELLS and high / low < LEAST_WIDTH:
+        low, high = (value * (LEAST_WIDTH / (high / low)) ** (side / 2) for value, side in ((low, -1), (high, 1)))
+    return ResidualQuantiles(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in (low, middle, high)))
 
 
-def _cell_quantiles(by_run: Mapping[str, Sequence[float]], cells: Mapping[str, str], shares: Sequence[float]) -> ResidualQuantiles:
-    """Quantiles of a sample in which every cell has the same weight. Fewer than FEW_CELLS cells: at least LEAST_SPREAD wide."""
-    ratios = np.concatenate([np.asarray(r) for r in by_run.values()])
-    labels = np.concatenate([[cells[row]] * len(r) for row, r in by_run.items()])
-    names, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    order = np.argsort(ratios)
-    weights = (1 / counts)[place][order]
-    at = (np.cumsum(weights) - weights / 2) / weights.sum()
-    p10, p50, p90 = (float(v) for v in np.interp(shares, at, ratios[order]))
-    if len(names) < FEW_CELLS and p90 < LEAST_SPREAD * p10:
-        middle = (p10 * p90) ** 0.5
-        p10, p90 = middle / LEAST_SPREAD**0.5, middle * LEAST_SPREAD**0.5
-    return ResidualQuantiles(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in (p10, p50, p90)))
+def _weighted_quantiles(values: np.ndarray, weights: np.ndarray, shares: Sequence[float]) -> np.ndarray:
+    order = np.argsort(values)
+    place = np.cumsum(weights[order]) - weights[order] / 2
+    return np.interp(np.asarray(shares) * weights.sum(), place, values[order])
 
 
 def _described(model: FittedModel, k: Any) -> dict[str, Any]:

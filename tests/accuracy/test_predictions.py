@@ -16,7 +16,8 @@ OUTCOMES = {
     "step_time_s", "time_to_train_min", "ttft_ms", "tpot_ms", "latency_s", "model_tflops_per_gpu", "hw_tflops_per_gpu",
     "model_tflops_per_chip", "mfu_pct", "hfu_pct", "peak_mem_gib", "mem_printed", "peak_mem_printed", "weights_grad_opt_gib",
     "activations_gib", "activation_pct_of_no_recompute", "hbm_gb_after_init", "hbm_gb_xla_estimate", "usable_mem_gib", "weights_gib",
-    "non_torch_gib", "activation_peak_gib", "kv_cache_gib", "kv_tokens", "oom", "accel_hours", "throughput_images_s",
+    "non_torch_gib", "activation_peak_gib", "kv_cache_gib", "kv_tokens", "oom", "accel_hours",
+    "throughput_images_s", "samples_per_s_per_accel",
 }  # fmt: skip
 SHUFFLED = ("row_id", "group_key", "publisher", "source")
 HEAD = "row_id,group_key,publisher,hardware,accel_count,model,params_b,layers,hidden,heads,kv_heads,ffn,vocab,method,framework,precision,"

@@ -51,6 +51,18 @@ def test_every_nic_of_a_node_carries_a_share_of_the_ring():
     assert communication.sharded_collective_seconds(36 * GB, 8, 1, LINKS) == pytest.approx(36 / 450 / 0.8)
 
 
+def test_a_rack_is_left_once_over_the_nics_of_all_its_accelerators():
+    """144 accelerators are two racks of 72; 128 are two racks with 64 each."""
+    rack = Links(scale_up_bytes_per_s=900e9, scale_out_bytes_per_s=50e9, domain=72.0, per_node=4.0)
+    assert communication.sharded_collective_seconds(720 * GB, 72, 1, rack) == pytest.approx(720 / 900 / 0.8)
+    assert communication.sharded_collective_seconds(720 * GB, 9, 16, rack) == pytest.approx(720 * 16 / 72 / 50 / 0.8)
+    assert communication.sharded_collective_seconds(640 * GB, 8, 16, rack) == pytest.approx(640 * 16 / 64 / 50 / 0.8)
+
+
+def test_a_group_within_one_domain_does_not_use_the_network():
+    assert communication.sharded_collective_seconds(36 * GB, 8, 8, LINKS, span=8) == pytest.approx(36 / 450 / 0.8)
+
+
 def test_exposed_time_is_the_share_that_cannot_overlap_or_the_excess_over_compute():
     assert communication.exposed_seconds(1.0, 0.9, 100.0) == pytest.approx(0.1)
     assert communication.exposed_seconds(10.0, 0.9, 1.0) == pytest.approx(9.1)

@@ -37,13 +37,46 @@ def test_the_head_multiplies_in_16_bit_and_moves_24_bytes_a_logit_or_8_when_fuse
 
 
 def test_weights_are_read_three_times_and_their_gradient_added_up():
-    few = replace(case(), micro_batch=1e-9)
+    few, free = replace(case(), micro_batch=1e-9), replace(K, layer_s=0.0, launch_s=0.0)
     weights = few.network.layer_parameters
-    assert micro_batch_time(few, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 14 / HBM, rel=1e-3)
+    assert micro_batch_time(few, free).layers == pytest.approx(weights * 14 / HBM, rel=1e-3)
     frozen = replace(few, adapter=1.0, passes=4.0)
-    assert micro_batch_time(frozen, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 4 / HBM, rel=1e-3)
+    assert micro_batch_time(frozen, free).layers == pytest.approx(weights * 4 / HBM, rel=1e-3)
     packed = replace(frozen, frozen_bytes=0.52)
-    assert micro_batch_time(packed, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 12 / HBM, rel=1e-3)
+    assert micro_batch_time(packed, free).layers == pytest.approx(weights * (4 + 2 * 4 * K.dequantise_passes) / HBM, rel=1e-3)
+    gptq = replace(packed, frozen_numbers="int4")
+    assert micro_batch_time(gptq, free).layers == pytest.approx(weights * (4 + 2 * 32) / HBM, rel=1e-3)
+
+
+def test_an_eager_trainer_takes_as_long_as_launching_its_kernels():
+    """32 layers, two passes, or three with full recompute; adapters and the hooks of ZeRO-3 add launches."""
+    few = replace(case(), micro_batch=1e-9)
+    assert micro_batch_time(few, K).layers == pytest.approx(32 * 2 * K.launch_s)
+    again = micro_batch_time(replace(few, recompute=2.0), K)
+    assert again.layers + again.recompute == pytest.approx(32 * 3 * K.launch_s)
+    adapted = replace(few, adapter=1.0, passes=4.0, adapter_inputs=4096.0)
+    assert micro_batch_time(adapted, K).layers == pytest.approx(32 * 2 * K.launch_s * (1 + K.adapter_launches))
+    assert micro_batch_time(replace(few, engine="deepspeed"), K).layers == pytest.approx(32 * 2 * K.launch_s * 2.7)
+    assert micro_batch_time(replace(few, compiled=1.0), K).layers < 40 * K.launch_s
+    assert micro_batch_time(case(), K).layers == micro_batch_time(case(), replace(K, launch_s=0.0)).layers
+
+
+def test_adapters_add_thin_products_and_passes_over_their_inputs():
+    bare = replace(case(), adapter=1.0, passes=4.0, trainable=0.0)
+    adapted = replace(bare, trainable=1e8, adapter_inputs=26_000.0)
+    for compiled, fused in ((0.0, 1.0), (1.0, K.fused_passes / K.eager_passes)):
+        some, none = (micro_batch_time(replace(c, compiled=compiled), K).layers for c in (adapted, bare))
+        passes = K.adapter_passes * fused
+        assert some - none == pytest.approx(8192 * (6 * 1e8 / K.adapter_reuse + 6 * passes * 26_000 * 32) / HBM)
+
+
+def test_narrow_shards_slow_products():
+    """Hidden 4,096 over 8 accelerators and 8,192 tokens."""
+    wide, narrow = (micro_batch_time(case(), replace(K, shard_half=h)).layers for h in (0.0, 50.0))
+    rate = sustained_rates(case(), K).narrow
+    n = case().network
+    dense = 6 * 8192 * (n.matmul - n.vocab * n.hidden) / rate
+    assert narrow - wide == pytest.approx(dense * 50 * (1 / 4096 + 1 / 8192))
 
 
 def test_a_state_space_layer_moves_36_hidden_vectors_forward_and_twice_as_many_back():

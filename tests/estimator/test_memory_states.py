@@ -45,6 +45,46 @@ def test_expert_states_are_sharded_over_the_ranks_with_the_same_experts():
     assert expert_shards(case(expert=8.0)) == 1
 
 
+def test_fsdp_keeps_a_pipeline_stage_whole_between_micro_batches():
+    """16-bit weights and fp32 gradients of the stage, beside the fp32 shards of weights and moments."""
+    sharded = {"engine": "torchtitan", "zero_stage": 3.0, "shards": 8.0, "weight_bytes": 4.0, "optimizer_bytes": 8.0}
+    deep = case("llama-3.1-70b", pipeline=4.0, micro_batches=4.0, **sharded)
+    stage = stage_parameters(deep, 0.0)
+    assert gathered_bytes(deep, 3.0, stage) == pytest.approx(2 * stage.dense * 7 / 8)
+    assert resident_state(deep, stage).gradients == pytest.approx(4 * stage.dense)
+    once, flat = replace(deep, micro_batches=1.0), replace(deep, pipeline=1.0)
+    assert resident_state(once, stage).gradients == pytest.approx(4 * stage.dense / 8)
+    assert gathered_bytes(flat, 3.0, stage) < gathered_bytes(deep, 3.0, stage) / 4
+    other = replace(deep, engine="megatron")
+    assert resident_state(other, stage).gradients == pytest.approx(4 * stage.dense / 8)
+
+
+def test_zero_2_doubles_its_bucket_and_ddp_copies_gradients():
+    c = case(shards=8.0, replicas=8.0, gradient_bytes=2.0)
+    held = stage_parameters(c, 0.0)
+
+    def gradients(**changed) -> float:
+        return float(resident_state(replace(c, **changed), held).gradients)
+
+    assert gradients(engine="deepspeed", zero_stage=2.0) == pytest.approx(2 * held.dense / 8 + 2 * 2 * 5e8)
+    assert gradients(engine="deepspeed", zero_stage=3.0) == pytest.approx(2 * held.dense / 8)
+    assert gradients(engine="hf") == pytest.approx(2 * 2 * held.dense)
+    assert gradients(engine="hf", replicas=1.0) == pytest.approx(2 * held.dense)
+    assert gradients() == pytest.approx(2 * held.dense)
+
+
+def test_offloading_the_optimizer_moves_sharded_gradients():
+    c = case(shards=8.0, replicas=8.0, engine="deepspeed", zero_stage=3.0, offload_optimizer=1.0)
+    held = stage_parameters(c, 0.0)
+    assert resident_state(c, held).gradients == 0
+    assert resident_state(replace(c, zero_stage=1.0), held).gradients > 0
+
+
+def test_zero_3_of_deepspeed_keeps_a_billion_parameters_live():
+    c = case(engine="deepspeed", zero_stage=3.0, shards=8.0)
+    assert gathered_bytes(c, 1.0, stage_parameters(c, 0.0)) == pytest.approx(2e9)
+
+
 def test_prediction_modules_are_trained_by_megatron_only():
     c = case("deepseek-v3", pipeline=4.0, expert=8.0)
     assert c.network.mtp > 0
@@ -77,11 +117,11 @@ def test_offload_and_fused_backward_take_their_states_off_the_device():
 
 def test_gathered_units_need_zero_stage_3_and_never_exceed_the_model():
     c = case(zero_stage=3.0, shards=8.0)
-    n = c.network
-    assert gathered_bytes(replace(c, zero_stage=2.0), 2.0) == 0
-    assert gathered_bytes(replace(c, shards=1.0), 2.0) == 0
-    assert gathered_bytes(c, 2.0) == pytest.approx(2 * (2 * n.largest_block + n.head) * 7 / 8)
-    assert gathered_bytes(c, 1000.0) == pytest.approx(2 * n.trunk * 7 / 8)
+    n, whole = c.network, stage_parameters(c, 0.0)
+    assert gathered_bytes(replace(c, zero_stage=2.0), 2.0, whole) == 0
+    assert gathered_bytes(replace(c, shards=1.0), 2.0, whole) == 0
+    assert gathered_bytes(c, 2.0, whole) == pytest.approx(2 * (2 * n.largest_block + n.head) * 7 / 8)
+    assert gathered_bytes(c, 1000.0, whole) == pytest.approx(2 * n.trunk * 7 / 8)
 
 
 def test_arrays_of_cases_agree_with_single_cases():

@@ -32,7 +32,7 @@ def remedies(p: SizingPlan, limit: Limit = Limit.DEVICE_MEMORY) -> set[str]:
 
 def test_without_runs_a_small_job_spans_a_factor_of_two_as_well():
     """Its time is mostly the start of the machines, which is as uncertain as the run."""
-    tiny = plan(finetune(adapter="qlora").replace("samples: 20000", "samples: 100"), AWS).chosen
+    tiny = plan(finetune(base="mixtral-8x7b", adapter="qlora").replace("samples: 20000", "samples: 100"), AWS).chosen
     assert tiny.evidence == "prior only"
     assert tiny.duration_s.p90 / tiny.duration_s.p50 == pytest.approx(2, rel=0.01)
 

@@ -25,6 +25,8 @@ CARDS = " cards"
 """End of the evidence group of accelerators without a scale-up link."""
 OTHER_VENDORS = ("neuroncore", "gaudi", "cdna", "tpu")
 """Prefixes of accelerator generations with a software stack of their own, other than NVIDIA's."""
+MAX_PADDED_SAMPLES = 1000
+"""Samples of a micro-batch after which the longest sample is assumed not to grow any more."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,8 @@ class TrainingCase:
     optimizer_bytes: Num = 12.0
     frozen_bytes: Num = 2.0
     """Bytes per weight of frozen matrices that can be quantized; the rest of a frozen base is 16 bit."""
+    frozen_numbers: Text = ""
+    """Format of a quantized frozen base: nf4, fp4, int4, int8; "" for 16 bit."""
     virtual_tokens: Num = 0.0
     numbers: Text = "bf16"
     """Format of the matrix products: bf16, fp16, fp8, mxfp8, fp4, fp32."""
@@ -144,6 +148,8 @@ class TrainingCase:
     """Measured runs: 1 when the peak is device memory (nvidia-smi), driver context included. Rows: mem_kind blank or "per GPU"."""
     mean_length: Num = 0.0
     """Mean tokens of padded samples before truncation to `sequence`; 0: no padding. Rows: "mean N" in notes."""
+    counts_padding: Num = 0.0
+    """Measured runs: 1 when the rate counts padding as tokens, as torchtune does."""
     trained_modules: Num = 0.0
     """Parameters of whole modules trained beside the adapters (embedding and head), part of `trainable`. Rows: "embeddings and output
     head" in peft_targets."""
@@ -160,6 +166,24 @@ class TrainingCase:
     def tokens(self) -> Num:
         """Tokens of one micro-batch of one replica."""
         return self.micro_batch * self.sequence
+
+    @property
+    def mean_tokens(self) -> Num:
+        """Mean tokens per sequence without padding: exponential lengths truncated to `sequence`; `sequence` where samples are packed."""
+        mean = np.maximum(self.mean_length, 1e-9)
+        return np.where(np.greater(self.mean_length, 0), mean * (1 - np.exp(-self.sequence / mean)), self.sequence)
+
+    @property
+    def padded_tokens(self) -> Num:
+        """Mean tokens per sequence with padding to the longest sample of a micro-batch.
+
+        The expected maximum of b truncated exponential lengths is the sum over i of mean / i * (1 - exp(-sequence / mean))^i.
+        """
+        mean = np.maximum(self.mean_length, 1e-9)
+        kept, longest = 1 - np.exp(-self.sequence / mean), 0.0
+        for i in range(1, int(min(np.max(self.micro_batch), MAX_PADDED_SAMPLES)) + 1):
+            longest = longest + np.where(np.greater_equal(self.micro_batch, i), mean / i * kept**i, 0.0)
+        return np.where(np.greater(self.mean_length, 0), longest, self.sequence)
 
     @property
     def local_tokens(self) -> Num:

@@ -15,9 +15,6 @@ from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.iteration import DecodeCoefficients
 from rackwright.estimator.training import adapter_memory, memory, step, tpu_step
 
-MAX_MICRO_BATCH_TERMS = 1000
-"""Samples of a micro-batch after which the longest sample is assumed not to grow any more."""
-
 
 def correction_factor(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> float:
     """Return the factor from the user's measured runs that multiplies the model's prediction; 1 without such runs."""
@@ -30,14 +27,10 @@ def residuals_of(model: FittedModel, case: TrainingCase | ServingCase, c: Calibr
 
 
 def timing_case(case: TrainingCase) -> TrainingCase:
-    """Return the case with the sequence length that is computed, soft prompts and padding included.
-
-    Padded samples are as long as the longest of their micro-batch. The expected maximum of b exponential lengths is the b-th harmonic
-    number times the mean.
-    """
-    longest = case.mean_length * sum(1 / i for i in range(1, min(int(case.micro_batch), MAX_MICRO_BATCH_TERMS) + 1))
-    sequence = min(case.sequence, longest) if case.mean_length else case.sequence
-    return case if sequence == case.sequence and not case.virtual_tokens else replace(case, sequence=sequence + case.virtual_tokens)
+    """Return the case with the sequence length that is computed, soft prompts and padding included."""
+    if not case.mean_length and not case.virtual_tokens:
+        return case
+    return replace(case, sequence=float(case.padded_tokens) + case.virtual_tokens)
 
 
 @dataclass(frozen=True)
@@ -80,7 +73,7 @@ class TrainingPrediction:
     @property
     def sample_tokens(self) -> float:
         """Mean tokens per sequence without padding."""
-        return float(min(self.case.mean_length or self.case.sequence, self.case.sequence))
+        return float(self.case.mean_tokens)
 
     def stage(self, index: int) -> MemoryTerms:
         """Return the memory terms of one pipeline stage, counted from 0."""

@@ -35,6 +35,8 @@ INFERENCE_ONLY = ("int8",)
 """Formats that no GPU trainer multiplies in: recipes of Megatron and Transformer Engine are 16 bit, fp8, mxfp8 and nvfp4."""
 NO_NAME = re.compile(r"\d+w|\d+x|w|nvidia|amd|instinct|intel|google|cloud|aws|tesla|geforce")
 """Parts of a name that do not identify the accelerator."""
+SERVER_ACCELERATORS = 8
+"""Accelerators of the vendors' largest reference server; a larger scale-up domain is a rack."""
 UNNAMED = "GPU, not named"
 """Name for published runs that give only the memory size. All other numbers are those of A100."""
 SPELLINGS = (
@@ -181,10 +183,15 @@ def links(
     return Links(
         scale_up_bytes_per_s=linked or a.host_bytes_per_s,
         scale_out_bytes_per_s=scale_out_gb_s * 1e9 if scale_out_gb_s else a.scale_out_bytes_per_s,
-        domain=float(domain or (a.domain if linked and (a.domain > 1 or alone) else node)),
+        domain=float(domain or (_domain(a, node) if linked and (a.domain > 1 or alone) else node)),
         per_node=float(node),
         is_linked=float(bool(linked)),
     )
+
+
+def _domain(a: AcceleratorRates, node: int) -> int:
+    """Return the accelerators of a scale-up domain: within one node, unless the domain is a rack of several reference servers."""
+    return min(a.domain, node) if a.domain <= SERVER_ACCELERATORS else a.domain
 
 
 @lru_cache(maxsize=1024)

@@ -47,6 +47,8 @@ MOMENT_BYTES = {"adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 
 (arXiv 2502.16982). An fp32 master weight is added when the engine keeps one beside a 16-bit weight."""
 MASTER_BYTES, MIN_BYTES_WITH_MASTER = 4.0, 12.0
 """Bytes of the fp32 copy of a 16-bit weight, and the least state size of engines that keep one."""
+STAGE_MICRO_BATCH_TRAINERS = ("torchtitan",)
+"""Trainers that split the batch into as many micro-batches as pipeline stages by default (torchtitan, pipeline_parallel_microbatches)."""
 BITSANDBYTES = ("nf4", "fp4", "int8")
 KBIT_TRAINERS = ("hf", "deepspeed")
 """Trainers that prepare a bitsandbytes base with PEFT, which casts unquantized parameters to fp32."""
@@ -121,7 +123,8 @@ def _layout_fields(config: TrainingConfig, links: Links, e: EngineFamily) -> dic
     """Return the fields of parallelism and sharding. Without expert parallelism, experts are split like every other matrix."""
     w, count = config.layout, config.hardware.count
     replicas = w.data or max(count // (w.tensor * w.pipeline * w.context), 1)
-    sequences = config.global_batch or replicas * config.micro_batch
+    usual = w.pipeline if e.family in STAGE_MICRO_BATCH_TRAINERS else 1
+    sequences = config.global_batch or replicas * config.micro_batch * usual
     group = replicas * w.context
     return {
         "accelerators": float(count),
@@ -153,7 +156,7 @@ def _state_fields(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
     }
 
 
-def _adapter_fields(config: TrainingConfig, architecture: Architecture, e: EngineFamily) -> dict[str, float]:
+def _adapter_fields(config: TrainingConfig, architecture: Architecture, e: EngineFamily) -> dict[str, Any]:
     """Return the fields of an adapter on a frozen base; empty without an adapter."""
     adapter = config.adapter
     if adapter is None:
@@ -166,6 +169,7 @@ def _adapter_fields(config: TrainingConfig, architecture: Architecture, e: Engin
         "virtual_tokens": float(adapter.virtual_tokens) if prompts else 0.0,
         "adapter_inputs": 0.0 if prompts else adapter_inputs(count_parameters(architecture).layers, adapter.targets),
         "frozen_bytes": NF4_BYTES_PER_WEIGHT[config.double_quantised] if base == "nf4" else BYTES_PER_WEIGHT.get(base, 2.0),
+        "frozen_numbers": base,
         "frozen_other_bytes": 4.0 if e.family in KBIT_TRAINERS and base in BITSANDBYTES else 2.0,
     }
 

@@ -20,6 +20,7 @@ from rackwright.estimator.dataset.columns.cells import BrokenCell, PrintedRow, U
 from rackwright.estimator.dataset.columns.encoders import encoder_case, is_encoder_row
 from rackwright.estimator.dataset.columns.finetuning import finetuning_fields
 from rackwright.estimator.dataset.columns.hardware import unknown_accelerator_reason
+from rackwright.estimator.dataset.columns.least_recompute import least_recompute
 from rackwright.estimator.dataset.columns.measured import measured_value
 from rackwright.estimator.dataset.columns.pretraining import pretraining_fields
 from rackwright.estimator.dataset.columns.samples import sample_case
@@ -32,6 +33,8 @@ from rackwright.estimator.sample_case import SampleCase
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.training.run_time import RunCase
 
+INFERRED = ("training_more", "finetune_memory")
+"""Files whose rows take the least recompute that fits where they state none."""
 DATA = Path(__file__).parents[1] / "data" / "measured"
 SAMPLE_FILES = ("diffusion_vision",)
 RUN_METRICS = ("time_to_train_min", "accel_hours")
@@ -109,9 +112,16 @@ def _case(row: PrintedRow, config: TrainingConfig | ServingConfig, catalog: Cata
         return resolve.serving_case(config, checked=False, catalog=catalog)
     case = resolve.training_case(config, checked=False, catalog=catalog)
     case = replace(case, **measurement_fields(row, float(case.pipeline)))
+    found = _with_row_fields(row, case, config)
+    is_stated = row.cells.get("recompute", "").strip() or "cumulative" in row.notes
+    return found if is_stated or row.csv not in INFERRED or found.chip.is_tpu else least_recompute(found)
+
+
+def _with_row_fields(row: PrintedRow, case: TrainingCase, config: TrainingConfig) -> TrainingCase:
+    """Return the case with fields that only rows of its file have."""
     if row.csv == "training_memory":
         return replace(case, **pretraining_fields(row, case))
-    if row.csv != "finetune_memory":
+    if row.csv != "finetune_memory" and not (row.csv == "training_more" and row.lower("method") != "pretrain"):
         return case
     return replace(case, **finetuning_fields(row, case, architecture_of(config.model)))
 

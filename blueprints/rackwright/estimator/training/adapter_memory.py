@@ -14,7 +14,7 @@ from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.result import MemoryTerms
 from rackwright.estimator.training import activations
 from rackwright.estimator.training.memory import fuller_terms
-from rackwright.estimator.training.states import gathered_bytes, resident_state, stage_parameters, state_bytes
+from rackwright.estimator.training.states import gathered_bytes, gradient_bucket_bytes, resident_state, stage_parameters, state_bytes
 from rackwright.estimator.training.sustained_rates import WIDE_FORMAT_FACTOR
 from rackwright.units import GIB
 
@@ -34,8 +34,16 @@ UNGATED_BYTES = 2.0
 """Bytes per FFN column without a gate: the input of the activation function."""
 FUSED_NORM_BYTES = 2.0
 """Bytes per hidden unit and norm when a norm is one kernel: its 16-bit input."""
+OWN_16_BIT_LOGIT_BYTES = {"deepspeed": 12.0}
+"""Bytes per logit of trainers that run the whole model in 16 bit without autocast: logits, log-softmax and their gradients stay in 16 bit.
+8 to 10 by count; 8, 10, 11 and 12 were tried on the grouped folds. Qwen's rows, which
+include the allocator's slack, fit 12."""
 UPCAST_LOGIT_BYTES = {"torchtune": 8.0}
 """Bytes per logit of trainers that cast logits to fp32 before shifting them: two fp32 copies (torchtune's recipes)."""
+STEP_GROUP = {"deepspeed": 1e9}
+"""Parameters that the optimizer updates at a time (DeepSpeed's sub_group_size, default)."""
+MASTER_BYTES, FP32_MOMENTS = 4.0, 8.0
+"""Bytes of a weight in fp32, and of both moments of Adam; a 16-bit weight with more has an fp32 master."""
 ADAPTER_WEIGHT, ADAPTER_GRADIENT = 6.0, 4.0
 """Bytes per adapter parameter: fp32 weight with autocast's 16-bit copy, fp32 gradient. PEFT default (autocast_adapter_dtype)."""
 MODULE_STATE_SHARE = 0.5
@@ -83,14 +91,15 @@ def _terms(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> MemoryTerm
     weights, gradients, optimizer = _state(case, k, stage)
     kept, transient = _activations(case, k, stage)
     is_chunked = np.greater(case.fused_loss, 0)
-    each = k.logit_bytes + lookup_by_label(case.engine, UPCAST_LOGIT_BYTES, 0.0)
+    own = lookup_by_label(case.engine, OWN_16_BIT_LOGIT_BYTES, 0.0) * np.less(case.weight_bytes, MASTER_BYTES)
+    each = np.where(np.greater(own, 0), own, k.logit_bytes + lookup_by_label(case.engine, UPCAST_LOGIT_BYTES, 0.0))
     whole = np.where(is_chunked, activations.CHUNKED_LOGIT_SHARE, 1.0) * each * case.network.vocab / case.tensor
     logits = np.equal(stage, case.last_stage) * whole
     # a chunked loss ends before the backward pass of the layers begins
     head = np.where(is_chunked, np.maximum(logits * _tokens(case) - transient, 0.0), logits * _tokens(case))
     # with one micro-batch per step the gradients do not exist yet when activations peak; adapter_bytes includes temporaries of adapters
     accumulates = np.where(np.greater(case.adapter, 0) | np.greater(case.micro_batches, 1), 1.0, 0.0)
-    held, update = gradients * accumulates, gradients * (1 - accumulates) + np.where(case.adapter, 0.0, k.update * optimizer)
+    held, update = gradients * accumulates, gradients * (1 - accumulates) + np.where(case.adapter, 0.0, _step_bytes(case, k, stage))
     kept, transient, head = (lookup_by_label(case.numbers, WIDE_FORMAT_FACTOR, 1.0) * x for x in (kept, transient, head))
     moving = kept + transient + head
     terms = MemoryTerms(
@@ -103,6 +112,17 @@ def _terms(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> MemoryTerm
     return replace(terms, reserved=np.clip(MAX_RESERVED_SHARE * case.chip.memory_bytes - terms.total, 0.0, reserve))
 
 
+def _step_bytes(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> Num:
+    """Return the bytes of temporaries of a full optimizer step: over the moments of all parameters, or over the states of the group of
+    parameters that is updated at a time."""
+    here = stage_parameters(case, stage)
+    local = (here.dense + here.routed) / np.where(np.greater_equal(case.zero_stage, 1), case.shards, 1)
+    master = np.where(np.less(case.weight_bytes, MASTER_BYTES) & np.greater(case.optimizer_bytes, FP32_MOMENTS), MASTER_BYTES, 0.0)
+    group = lookup_by_label(case.engine, STEP_GROUP, 0.0)
+    updated = np.where(np.greater(group, 0), case.optimizer_bytes * np.minimum(local, group), (case.optimizer_bytes - master) * local)
+    return k.update * updated * (1 - case.offload_optimizer)
+
+
 def _state(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> tuple[Num, Num, Num]:
     """Return the bytes of weights, gradients and optimizer states after sharding."""
     whole, adapters = resident_state(case, stage_parameters(case, stage)), case.adapter
@@ -111,8 +131,9 @@ def _state(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> tuple[Num,
     states = (k.adapter_bytes - ADAPTER_WEIGHT - ADAPTER_GRADIENT) * (1 - case.offload_optimizer)
     small = state_bytes(trained, case.shards, case.zero_stage, (ADAPTER_WEIGHT, ADAPTER_GRADIENT, states))
     return (
-        np.where(adapters, _frozen(case, stage) + small.weights, whole.weights) + gathered_bytes(case, GATHERED_UNITS),
-        np.where(adapters, small.gradients, whole.gradients),
+        np.where(adapters, _frozen(case, stage) + small.weights, whole.weights)
+        + gathered_bytes(case, GATHERED_UNITS, stage_parameters(case, stage)),
+        np.where(adapters, small.gradients + gradient_bucket_bytes(case, trained, ADAPTER_GRADIENT), whole.gradients),
         np.where(adapters, small.optimizer, whole.optimizer),
     )
 

@@ -80,14 +80,18 @@ def expert_seconds(volumes: tuple[Num, Num], links: Links) -> Num:
     return (inside / links.scale_up_bytes_per_s + outside / links.scale_out_bytes_per_s) / LINK_EFFICIENCY
 
 
-def sharded_collective_seconds(volume: Num, group: Num, copies: Num, links: Links) -> Num:
-    """Return the seconds of a collective over `group` accelerators with rings inside nodes and one ring per NIC between nodes.
+def sharded_collective_seconds(volume: Num, group: Num, copies: Num, links: Links, span: Num | None = None) -> Num:
+    """Return the seconds of a collective over `group` accelerators with rings inside scale-up domains and one ring per NIC between them.
 
-    copies: different shards among neighbouring accelerators (tensor parallelism); each crosses the network separately.
+    copies: different shards among neighbouring accelerators (tensor parallelism); each crosses the network separately. A domain of
+    several nodes is left once, over the NICs of all its accelerators. span: accelerators that the group reaches, default group x copies.
     """
+    reach = group * copies if span is None else span
+    domains = np.ceil(reach / links.domain)
+    nics = np.maximum(links.per_node, np.where(np.greater(links.domain, links.per_node), np.minimum(reach / domains, links.domain), 1.0))
     inside = volume / links.scale_up_bytes_per_s
-    between = volume * np.minimum(copies, links.per_node) / links.per_node / links.scale_out_bytes_per_s
-    wide = np.greater(group * copies, links.domain)
+    between = volume * np.minimum(copies, nics) / nics / links.scale_out_bytes_per_s
+    wide = np.greater(reach, links.domain)
     return np.where(wide, np.maximum(inside, between), inside) / LINK_EFFICIENCY
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.flops import attention_flops
+from rackwright.estimator.training.adapter_kernels import adapter_seconds, dequantise_bytes, launch_seconds
 from rackwright.estimator.training.sustained_rates import software_slowdown, sustained_rates
 
 PASSES = 3.0
@@ -39,8 +40,6 @@ SCORE_BYTES = 16.0
 """Bytes per attention score without FlashAttention: scale, mask, softmax and their gradients, 16 bit, read and written."""
 ACCUMULATE_BYTES = 8.0
 """Bytes per weight and micro-batch: its fp32 gradient read and written."""
-DEQUANTISE_BYTES = 4.0
-"""Bytes written and read per pass and frozen weight that is stored in fewer than 16 bits."""
 LOGIT_BYTES, FUSED_LOGIT_BYTES = 24.0, 8.0
 """Bytes per logit, forward and backward: 16-bit logits, fp32 copy, log-softmax, gradients; fused: written and read twice in 16 bit."""
 SCAN_WIDTHS = 36.0
@@ -70,19 +69,23 @@ def micro_batch_time(case: TrainingCase, k: Any) -> MicroBatchTime:
     tokens = case.local_tokens
     share = tokens / case.tensor
     dense = np.maximum(n.matmul - n.vocab * n.hidden - n.active_routed, 0.0) * tile_padding(n.hidden)
+    dense = dense * (1 + k.shard_half * (case.tensor / np.maximum(n.hidden, 1) + 1 / np.maximum(tokens, 1)))
     products = share * case.passes * (dense + _expert_flops(case, k, slowdown)) / r.narrow
     attention = share * attention_flops(n, case.sequence) / r.attention
     has_flash = np.greater(case.flash, 0) & ~(np.greater(case.released, 0) & np.less(case.released, FLASH_SINCE))
     scores = share * np.where(has_flash, 0.0, SCORE_BYTES * n.heads * case.sequence * n.layers) / r.memory
-    moved = (tokens * PASSES * ELEMENT_BYTES * _values_moved_per_token(case, k, slowdown) + _weight_bytes(case)) / r.memory
+    moved = (tokens * PASSES * ELEMENT_BYTES * _values_moved_per_token(case, k, slowdown) + _weight_bytes(case, k)) / r.memory
+    moved = moved + adapter_seconds(case, r, k)
     launches = n.layers * k.layer_s + n.moe_layers * k.expert_layer_s * slowdown
     full = case.full_recompute_share
     selective = np.equal(case.recompute, 1) * case.recompute_share
     logit = np.where(np.greater(case.fused_loss, 0), FUSED_LOGIT_BYTES, LOGIT_BYTES) * k.loss_passes
+    layers = products + attention + scores + moved + launches
+    recompute = products * 2 / case.passes * (full + selective * lookup_by_label(case.engine, OPERATOR_SELECTIVE, 0.0))
+    recompute = recompute + (full * (attention + moved + launches) + (full + selective) * scores) / 3
     return MicroBatchTime(
-        layers=products + attention + scores + moved + launches,
-        recompute=products * 2 / case.passes * (full + selective * lookup_by_label(case.engine, OPERATOR_SELECTIVE, 0.0))
-        + (full * (attention + moved + launches) + (full + selective) * scores) / 3,
+        layers=np.maximum(layers, launch_seconds(case, k) - recompute),
+        recompute=recompute,
         head=share * (n.vocab * (case.passes * n.hidden / r.matrix + logit / r.memory)),
     )
 
@@ -124,9 +127,8 @@ def _values_moved_per_token(case: TrainingCase, k: Any, slowdown: Num) -> Num:
     return moved + dispatched + (k.operand_passes + cast) * operands
 
 
-def _weight_bytes(case: TrainingCase) -> Num:
+def _weight_bytes(case: TrainingCase, k: Any) -> Num:
     """Return the bytes of weight traffic per micro-batch: reads per pass, gradient accumulation, dequantization of frozen weights."""
     n = case.network
     held = (n.layer_parameters - n.routed) / case.tensor + n.routed / (case.expert * case.expert_tensor)
-    packed = np.where(np.greater(case.adapter, 0) & np.less(case.frozen_bytes, ELEMENT_BYTES), DEQUANTISE_BYTES, 0.0)
-    return held * (case.passes / 2 * (ELEMENT_BYTES + packed) + ACCUMULATE_BYTES * (1 - case.adapter))
+    return held * (case.passes / 2 * (ELEMENT_BYTES + dequantise_bytes(case, k)) + ACCUMULATE_BYTES * (1 - case.adapter))

@@ -15,6 +15,17 @@ MTP_TRAINERS = {"megatron": 1.0}
 """Trainers that train multi-token-prediction modules, on the last stage with a copy of the embedding."""
 BIDIRECTIONAL_SCHEDULES = {"dualpipe": 1.0}
 """Schedules that feed the pipeline from both ends, so that a device holds a stage and its mirror (arXiv 2412.19437, table 2)."""
+WHOLE_STAGE_TRAINERS = {"torchtitan": 1.0, "fsdp": 1.0, "automodel": 1.0}
+"""Trainers on FSDP2, which do not reshard a stage after its forward pass under a pipeline, nor reduce gradients before the last micro-batch
+(torchtitan, distributed/pipeline_parallel.py and fully_shard's reshard_after_forward and set_requires_gradient_sync)."""
+LIVE_PARAMETERS = {"deepspeed": 1e9}
+"""Parameters that ZeRO-3 keeps gathered: stage3_max_live_parameters (DeepSpeed configuration, default)."""
+REDUCE_BUCKET = {"deepspeed": 5e8}
+"""Elements of a gradient bucket: reduce_bucket_size; overlap_comm doubles it (DeepSpeed configuration, defaults)."""
+GRADIENT_OFFLOADING_TRAINERS = {"deepspeed": 1.0}
+"""Trainers that move sharded gradients to the host with the optimizer (offload_optimizer, ZeRO-Offload, arXiv 2101.06840)."""
+GRADIENT_COPYING_TRAINERS = {"hf": 1.0, "unsloth": 1.0, "pytorch": 1.0, "litgpt": 1.0}
+"""Trainers on PyTorch's DDP with its default gradient_as_bucket_view=False, which copies gradients into buckets."""
 UNIT_BYTES = 2.0
 """Bytes per parameter of a gathered FSDP or ZeRO-3 unit: 16 bit."""
 
@@ -111,15 +122,42 @@ def resident_state(case: TrainingCase, parameters: StageParameters) -> StateByte
     dense = state_bytes(parameters.dense, case.shards, case.zero_stage, recipe)
     total = dense + state_bytes(parameters.routed, expert_shards(case), case.zero_stage, recipe)
     block = case.network.largest_block / case.tensor * case.gradient_bytes * case.fused_backward
-    return StateBytes(total.weights * (1 - case.offload_parameters), total.gradients + block, total.optimizer)
+    held = parameters.dense + parameters.routed
+    is_whole = keeps_stage_whole(case) & np.greater(case.micro_batches, 1) & np.greater_equal(case.zero_stage, 2)
+    kept = np.where(is_whole, gradients * held, total.gradients) * (1 - offloaded_gradients(case))
+    kept = kept + gradient_bucket_bytes(case, held, gradients)
+    return StateBytes(total.weights * (1 - case.offload_parameters), kept + block, total.optimizer)
 
 
-def gathered_bytes(case: TrainingCase, units: Num) -> Num:
+def offloaded_gradients(case: TrainingCase) -> Num:
+    """Return 1 when sharded gradients move to the host together with the optimizer."""
+    sharded = np.greater(case.offload_optimizer, 0) & np.greater_equal(case.zero_stage, 2)
+    return np.where(sharded, lookup_by_label(case.engine, GRADIENT_OFFLOADING_TRAINERS, 0.0), 0.0)
+
+
+def gradient_bucket_bytes(case: TrainingCase, trained: Num, gradient: Num) -> Num:
+    """Return the bytes of gradient buckets beside the gradients, for `trained` parameters on one accelerator.
+
+    ZeRO-2 of DeepSpeed fills one bucket while it reduces another; DDP copies every gradient into its buckets.
+    """
+    buckets = 2 * np.minimum(lookup_by_label(case.engine, REDUCE_BUCKET, 0.0), trained) * np.minimum(gradient, UNIT_BYTES)
+    copies = lookup_by_label(case.engine, GRADIENT_COPYING_TRAINERS, 0.0) * gradient * trained * np.greater(case.replicas, 1)
+    return np.equal(case.zero_stage, 2) * buckets + np.equal(case.zero_stage, 0) * copies
+
+
+def keeps_stage_whole(case: TrainingCase) -> Num:
+    """Return whether FSDP keeps a pipeline stage whole between micro-batches."""
+    return np.greater(case.pipeline, 1) & np.greater(lookup_by_label(case.engine, WHOLE_STAGE_TRAINERS, 0.0), 0)
+
+
+def gathered_bytes(case: TrainingCase, units: Num, stage: StageParameters) -> Num:
     """Return the bytes that ZeRO-3 and FSDP gather while computing: `units` blocks in 16 bit and the larger of embedding and head, at most
-    the whole model; 0 when one accelerator holds it all."""
+    the whole model; a pipeline stage where it stays whole; 0 when one accelerator holds it all."""
     n = case.network
     routed = n.routed / np.maximum(n.moe_layers, 1)
     block = (n.largest_block - routed) / case.tensor + routed / np.maximum(case.expert * case.expert_tensor, 1)
-    whole = np.minimum(units * block + np.maximum(n.head, n.embedding) / case.tensor, n.trunk / case.tensor)
-    remote_share = np.where(np.greater(case.offload_parameters, 0), 1.0, 1 - 1 / np.maximum(case.shards, 1))
+    live = np.maximum(units * block + np.maximum(n.head, n.embedding) / case.tensor, lookup_by_label(case.engine, LIVE_PARAMETERS, 0.0))
+    whole = np.where(keeps_stage_whole(case), stage.dense + stage.routed, np.minimum(live, n.trunk / case.tensor))
+    is_copied = np.greater(case.offload_parameters, 0) | np.greater(lookup_by_label(case.engine, LIVE_PARAMETERS, 0.0), 0)
+    remote_share = np.where(is_copied & np.equal(case.adapter, 0), 1.0, 1 - 1 / np.maximum(case.shards, 1))
     return np.where(np.greater_equal(case.zero_stage, 3), UNIT_BYTES * whole * remote_share, 0.0)

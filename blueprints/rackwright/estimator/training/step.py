@@ -4,7 +4,7 @@ T = m * slowest stage + (all stages - slowest) / v + exposed gradient and optimi
 for the bubble over v chunks, with the head on the last stage. TPU: tpu_step.py. Does not depend on the catalog or the spec.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.result import StepTerms
 from rackwright.estimator.training import communication
 from rackwright.estimator.training.activations import layer_activation_bytes
+from rackwright.estimator.training.adapter_memory import FULL_FINETUNING_TRAINERS
 from rackwright.estimator.training.kernels import expert_input_width, micro_batch_time
 
 STATE_PASSES = 2.0
@@ -40,8 +41,6 @@ WEIGHT_READS = 2.0
 """Reads per micro-batch of weights stored on the host: forward and backward."""
 STRAGGLER_FREE_ACCELERATORS = 8.0
 """Number of accelerators up to which no straggler time is added."""
-MEASURED_GENERATIONS = ("ampere", "hopper", "blackwell")
-"""Generations with published step times; the step of others is prior only."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,7 @@ class StepCoefficients:
     head_half: float = fitted(32.0, 0.0, 256.0, "head width at which attention reaches half its rate", "numbers")
     eager_passes: float = fitted(1.2, 0.1, 5.0, "over the byte count of norms and activations, kernel by kernel", spread=0.3)
     fused_passes: float = fitted(0.6, 0.05, 5.0, "the same fused or compiled", spread=0.4)
+    shard_half: float = fitted(50.0, 0.0, 1000.0, "hidden width of a shard, or tokens, at which products reach half their rate", spread=0.8)
     operand_passes: float = fitted(0.7, 0.0, 3.0, "over the byte count of the operands of products", spread=0.4)
     loss_passes: float = fitted(1.3, 0.0, 5.0, "over the byte count of logits and loss", spread=0.4)
     layer_s: float = fitted(1e-4, 0.0, 2e-3, "of a layer and micro-batch, whatever its size: launches and gaps", "s", spread=0.8)
@@ -70,6 +70,11 @@ class StepCoefficients:
     expert_exposed: float = fitted(0.2, 0.05, 1.0, "of all-to-all traffic that is waited for", spread=0.4)
     tensor_exposed: float = fitted(0.7, 0.0, 1.5, "of tensor-parallel traffic that is waited for", spread=0.4)
     data_hidden: float = fitted(0.88, 0.5, 1.0, "of gradient and weight traffic that can hide behind work", spread=0.1)
+    adapter_reuse: float = fitted(7.0, 1.0, 100.0, "of low-rank products per byte they move through memory", "FLOP/byte", spread=0.6)
+    adapter_passes: float = fitted(6.0, 0.0, 40.0, "passes over the inputs of adapted matrices: casts, scales, sums", spread=0.6)
+    dequantise_passes: float = fitted(1.5, 0.5, 8.0, "over the bytes that dequantizing a 4-bit weight moves", spread=0.5)
+    launch_s: float = fitted(1.0e-3, 0.0, 1e-2, "of a layer and pass: launching the kernels of an eager trainer", "s", spread=0.4)
+    adapter_launches: float = fitted(0.4, 0.0, 2.0, "of those kernels, added by adapters", spread=0.6)
     straggler: float = fitted(0.01, 0.0, 0.1, "added to a step each time the nodes double: waiting for the slowest", spread=1.0)
 
 
@@ -110,7 +115,11 @@ def step_seconds(case: TrainingCase, k: StepCoefficients) -> StepTerms:
 
 
 def tokens_per_s_per_accelerator(case: TrainingCase, k: StepCoefficients) -> Num:
-    return case.step_tokens / case.accelerators / step_seconds(case, k).total
+    """Return the rate in tokens of samples, without padding and soft prompts."""
+    computed = replace(case, sequence=case.padded_tokens + case.virtual_tokens)
+    sequences = case.micro_batch * case.micro_batches * case.replicas
+    counted = np.where(np.greater(case.counts_padding, 0), case.padded_tokens, case.mean_tokens)
+    return sequences * counted / case.accelerators / step_seconds(computed, k).total
 
 
 def _micro_batch_traffic(case: TrainingCase) -> tuple[Num, Num, Num, Num]:
@@ -147,7 +156,8 @@ def _data_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients) -
     once = communication.sharded_collective_seconds(np.where(sharded, across, reduced), group, case.tensor, case.links)
     copies = np.where(np.greater(lookup_by_label(case.engine, PER_MATRIX_GATHER_TRAINERS, 0.0), 0), case.links.per_node, case.tensor)
     calls = GATHERS_PER_LAYER * n.layers / case.pipeline * communication.ring_latency_s(case.shards, case.links.domain) / 2
-    each = np.where(sharded, communication.sharded_collective_seconds(gathered, case.shards, copies, case.links) + calls, 0.0)
+    gather = communication.sharded_collective_seconds(gathered, case.shards, copies, case.links, span=case.shards * case.tensor)
+    each = np.where(sharded, gather + calls, 0.0)
     shown = case.micro_batches * communication.exposed_seconds(each, k.data_hidden, micro_batch_s) + communication.exposed_seconds(
         once, k.data_hidden, window
     )
@@ -181,17 +191,20 @@ def _update_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients)
 
 
 def residual_classes(case: TrainingCase) -> tuple[str, ...]:
-    """Return the residual classes. Experts and narrow formats have larger errors. Adapters and other generations have no measured runs."""
-    if case.adapter or case.chip.generation not in MEASURED_GENERATIONS:
-        return ("not measured",)
+    """Return the residual classes. Experts, narrow formats and trainers for few accelerators have larger errors. Adapters of mixtures of
+    experts have no measured runs."""
+    if case.adapter:
+        return ("not measured",) if case.network.is_moe else ("fine-tuning",)
     if case.network.is_moe:
         return ("moe", "all")
+    if lookup_by_label(case.engine, FULL_FINETUNING_TRAINERS, 0.0):
+        return ("fine-tuning", "all")
     return (*(("dense narrow",) if case.chip.peak_flops > case.chip.base_peak_flops else ()), "dense", "all")
 
 
 MODELS = (
     FittedModel(
-        "step", metric="tokens_per_s_per_accel", csv=("training_throughput",), kind=StepCoefficients,
+        "step", metric="tokens_per_s_per_accel", csv=("training_throughput", "finetune_memory", "training_more"), kind=StepCoefficients,
         predict=tokens_per_s_per_accelerator, classes=residual_classes, applies=lambda case: not case.chip.is_tpu, prior_spread_scale=0.7,
     ),
 )  # fmt: skip

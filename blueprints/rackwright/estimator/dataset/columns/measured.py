@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from rackwright.estimator.dataset.columns.cells import PrintedRow
+from rackwright.estimator.dataset.columns.sample_lengths import counted_sample_tokens
 from rackwright.units import GIB
 
 METRICS = {
@@ -15,7 +16,7 @@ METRICS = {
     "inference_throughput": ("output_tok_s_per_accel", "tpot_ms", "ttft_ms"),
     "inference_memory": ("kv_tokens",),
     "inference_more": ("samples_per_s_per_accel", "output_tok_s_per_accel", "tpot_ms", "ttft_ms"),
-    "training_more": ("samples_per_s_per_accel",),
+    "training_more": ("samples_per_s_per_accel", "tokens_per_s_per_accel", "peak_memory_gib"),
     "diffusion_vision": ("samples_per_s_per_accel", "latency_s"),
 }
 """File -> its metrics, the main one first."""
@@ -24,6 +25,8 @@ UNITS = {
     "output_tok_s_per_accel": "tokens/s", "tpot_ms": "ms", "ttft_ms": "ms", "kv_tokens": "tokens",
     "samples_per_s_per_accel": "samples/s", "latency_s": "s",
 }  # fmt: skip
+FINETUNING = ("finetune_memory", "training_more")
+"""Files whose rows of whole samples become tokens/s."""
 DECIMAL_PUBLISHERS = ("Lightning AI",)
 """Publishers whose "GB" are 10^9 bytes. All others print GiB."""
 
@@ -34,23 +37,34 @@ def measured_value(row: PrintedRow, metric: str) -> float | None:
 
 
 def _tokens_per_s(row: PrintedRow) -> float | None:
-    """Return tokens/s per accelerator: printed, or total / count, or batch x sequence / step time / count. Samples, TFLOP/s and MFU are not
-    converted."""
+    """Return tokens/s per accelerator: printed, or total / count, or batch x sequence / step time / count. Samples/s count in fine-tuning
+    files, where a sample has a known length. TFLOP/s and MFU are not converted."""
     each = next((v for c in ("tokens_per_s_per_gpu", "tokens_per_s_per_chip", "tokens_per_s_per_accel") if (v := row.number(c))), None)
     count = row.count("accel_count")
-    total = row.number("tokens_per_s_total")
+    total = row.number("tokens_per_s_total") or row.number("tokens_per_s")
     if each or not count:
         return each
     if total:
         return total / count
+    if row.csv in FINETUNING:
+        return _tokens_per_s_of_samples(row, count)
     batch, length, step = row.number("global_batch"), row.number("seq_len"), row.number("step_time_s")
     if batch and length and step:
         return batch * length / step / count
     return None
 
 
+def _tokens_per_s_of_samples(row: PrintedRow, count: int) -> float | None:
+    """Return tokens/s per accelerator from samples/s, or from the step time of data-parallel micro-batches."""
+    tokens, samples = counted_sample_tokens(row), row.number("samples_per_s_total") or row.number("samples_per_s")
+    if tokens and samples:
+        return tokens * samples / count
+    micro, steps, step = row.count("micro_batch"), row.count("grad_accum"), row.number("step_time_s")
+    return tokens * micro * steps / step if tokens and micro and steps and step else None
+
+
 def _peak_memory_gib(row: PrintedRow) -> float | None:
-    if row.csv == "training_throughput":
+    if row.csv in ("training_throughput", "training_more"):
         return row.number("peak_mem_gib")
     printed, unit = row.number("mem_printed"), row.lower("mem_unit")
     if printed is None or "limit" in unit or not row.lower("mem_scope").startswith("per accelerator"):

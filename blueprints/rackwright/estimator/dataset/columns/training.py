@@ -88,7 +88,7 @@ def row_engine(row: PrintedRow) -> dict[str, Any]:
     return {
         "name": row.text("framework") or "pytorch",
         "release": row.text("as_of"),
-        "compiled": True if "compile" in notes or "liger" in notes else False if re.search(r"\beager\b", notes) else None,
+        "compiled": True if re.search(r"(?<!no )compile", notes) or "liger" in notes else False if re.search(r"\beager\b", notes) else None,
         "attention": "flash" if re.search(r"flash-?attention(-2)?( on)?\b(?! off)", notes) else "eager" if off and "off" in notes else None,
         "loss": "fused" if FUSED_LOSS.search(f"{notes} {row.lower('model')}") else None,
     }
@@ -205,7 +205,8 @@ def _adapter_fields(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
     soft = bool(SOFT_PROMPT.search(f"{method} {kind}"))
     trained = row.count("trainable_params")
     virtual = round(trained / found.architecture.hidden) if soft and trained and found.architecture.hidden else 0
-    printed, framework = row.lower("peft_targets"), row.lower("framework")
+    framework = row.lower("framework")
+    printed = row.lower("peft_targets") or ("q,v" if "peft" in framework and "peft_targets" not in row.cells else "")
     rank = row.count("peft_rank") or next((rank for name, rank in UNPRINTED_RANK if name in framework), 16)
     names = [MATRICES.get(part, part) for part in re.findall(r"[a-z_]+", printed)]
     targets = sorted({n for name in names for n in name.split(",")} & set("qkvo") | {n for n in names if n in ("gate", "up", "down")})
