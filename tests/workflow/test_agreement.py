@@ -175,7 +175,8 @@ def numbers_agree(plan: dict, built: dict[str, Answer], decided: Decided, report
     recorded = json.loads(decided.decision.to_json())
     open_items = {"before_you_build": [], "digest": ""}
     assert recorded | open_items == decision | open_items
-    assert [one | {"not_buildable": None} for one in decision["plan"]["fits"]] == [fit]
+    additions = {"not_buildable": None, "unit_cost": fit["unit_cost"]}
+    assert [one | additions for one in decision["plan"]["fits"]] == [fit]
     assert (decided.bill.hourly_usd, decided.bill.total_usd) == (bill["hourly_usd"], bill["total_usd"])
     assert cents(bill["total_usd"]) in report
     items = {(item["code"], item["fix"]) for item in plan["before_you_build"]}
