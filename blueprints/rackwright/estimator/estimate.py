@@ -7,7 +7,7 @@ from typing import Any
 from rackwright.catalog.read import Catalog
 from rackwright.estimator import launch_flags, samples
 from rackwright.estimator.calibration.coefficients import Calibration, calibration
-from rackwright.estimator.config import resolve
+from rackwright.estimator.config import assumed, resolve
 from rackwright.estimator.config.configuration import Configuration, SampleConfig, ServingConfig, TrainingConfig
 from rackwright.estimator.config.constraints import sample_problems
 from rackwright.estimator.config.jsonl import parse_configuration
@@ -56,7 +56,7 @@ def _training(config: TrainingConfig, c: Calibration, catalog: Catalog) -> Estim
     rate = step_s.inverse(float(case.step_tokens) * real / config.sequence)
     limit = float(usable_bytes(case))
     room = limit / max(found.memory_residuals.p90, 1.0)
-    run = resolve.computed_config(config, catalog)
+    run = assumed.computed_config(config, catalog)
     return Estimate(
         id=config.id,
         kind=config.kind,
@@ -75,7 +75,7 @@ def _training(config: TrainingConfig, c: Calibration, catalog: Catalog) -> Estim
         largest_context=found.max_context_tokens(room),
         launch=launch_flags.training_flags(run, architecture_of(config.model), int(case.links.per_node), bool(case.chip.is_tpu)),
         nearest=nearest_runs(config, case, catalog),
-        assumptions=resolve.assumptions_of(config, case, catalog),
+        assumptions=assumed.assumptions_of(config, case, catalog),
         evidence=_evidence(step_s),
         version=c.version,
         **(run_time_fields(replace(case, sequence=real), config.tokens, step_s, config.evaluations) if config.tokens else {}),
@@ -107,9 +107,9 @@ def _serving(config: ServingConfig, c: Calibration, catalog: Catalog) -> Estimat
         concurrency=found.running * float(found.case.replicas),
         kv_tokens=found.kv_residuals.interval(found.kv_tokens),
         largest_context=int(found.max_context),
-        launch=launch_flags.serving_flags(resolve.computed_config(config, catalog)),
+        launch=launch_flags.serving_flags(assumed.computed_config(config, catalog)),
         nearest=nearest_runs(config, case, catalog),
-        assumptions=(*resolve.assumptions_of(config, case, catalog), *([ONE_TOKEN] if config.output_tokens <= 1 else [])),
+        assumptions=(*assumed.assumptions_of(config, case, catalog), *([ONE_TOKEN] if config.output_tokens <= 1 else [])),
         evidence=_evidence(found.tpot_residuals.interval(1.0)),
         warnings=tuple(text for text, is_met in ((CANNOT_START, found.can_start), (QUEUE_GROWS, found.sustains_rate)) if not is_met),
         version=c.version,

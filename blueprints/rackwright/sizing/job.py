@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from rackwright.estimator.case import RECOMPUTE
 from rackwright.estimator.config.resolve import BYTES_PER_WEIGHT, NF4_BYTES_PER_WEIGHT
 from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.sizing.note import Note
+from rackwright.sizing.plan import Assumption, WorkloadFacts
 from rackwright.sizing.search.layouts import JobShape, PinnedLayout, context_ways
 from rackwright.sizing.training_recipe import Recipe
 
@@ -206,3 +208,21 @@ class CustomJob:
     runs: tuple[CustomRun, ...]
     samples: float
     precision: str = "auto"
+
+
+Job = TrainingJob | ServingJob | CustomJob
+
+
+@dataclass(frozen=True)
+class WorkloadInputs:
+    """The first workload as numbers, its facts, and the assumptions behind them."""
+
+    job: Job
+    facts: WorkloadFacts
+    assumed: tuple[Assumption, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def serves(self) -> bool:
+        """Whether the job serves requests without an end."""
+        return isinstance(self.job, ServingJob) and not self.job.ends

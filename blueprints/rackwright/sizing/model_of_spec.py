@@ -23,3 +23,8 @@ def architecture_of(model: Model) -> tuple[Architecture, str]:
         return from_fields(model.architecture or {}), "custom architecture"
     except ConfigError as fault:
         raise UserError([Problem("S-model", str(fault), at / "architecture")]) from None
+
+
+def weights_size(model: Model) -> float | None:
+    """Bytes of the weight files, where the spec states them."""
+    return model.weights.size if model.weights else None

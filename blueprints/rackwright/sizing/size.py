@@ -16,8 +16,9 @@ from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.evaluation.input_pipeline import with_decoding_machines
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.evaluation.transfers import location
-from rackwright.sizing.evaluation.whole_bill import WholeBill, within_budget
-from rackwright.sizing.job import ServingJob, TrainingJob
+from rackwright.sizing.evaluation.whole_bill import WholeBill, remove_unaffordable
+from rackwright.sizing.job import ServingJob, TrainingJob, WorkloadInputs
+from rackwright.sizing.metrics import Interval
 from rackwright.sizing.node.bucket import with_cheapest_storage, writes_to_bucket
 from rackwright.sizing.node.node_requirements import dataset_read_bytes_per_s, with_node_requirements
 from rackwright.sizing.note import Note, NoteKind
@@ -29,7 +30,7 @@ from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
 from rackwright.sizing.selection.near_ties import beaten_by
 from rackwright.sizing.selection.ranking import by_distance, cheapest_without_pin, identity, ranked
-from rackwright.sizing.workload_inputs import WorkloadInputs, workload_inputs
+from rackwright.sizing.workload_inputs import workload_inputs
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
 from rackwright.units import HOUR
@@ -75,30 +76,34 @@ def size(
         best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not inputs.serves)
         return rerank(SizingPlan(spec.name, inputs.facts, best, (), (), catalog.digest)) if rerank else best
 
-    def priced(fit: Fit) -> Fit | Rejected:
+    def bill_of(fit: Fit) -> Interval | None:
         facts, need = _storage(inputs, (fit,), goals, spec, catalog, a)
-        alone = SizingPlan(spec.name, facts, (fit,), (), (), catalog.digest, storage=need)
-        return within_budget(fit, whole_bill(alone) if whole_bill else None, goals)
+        return whole_bill(SizingPlan(spec.name, facts, (fit,), (), (), catalog.digest, storage=need)) if whole_bill else None
 
-    best, over = _within_budget(fits, in_order, priced) if whole_bill and goals.max_cost_usd is not None else (in_order(), {})
-    misses = by_distance(r for k, r in {**rejected, **over}.items() if k not in fits)
-    facts, need = _storage(inputs, best, goals, spec, catalog, a)
-    chosen = best[0] if best else None
-    made = SizingPlan(
+    over = remove_unaffordable(fits, in_order, bill_of, goals) if whole_bill else {}
+    made = _plan(in_order(), by_distance(r for k, r in {**rejected, **over}.items() if k not in fits), inputs, goals, spec, catalog, a)
+    if chosen := made.chosen:
+        tie = beaten_by(chosen, _alternatives(made.fits, order, spec), spec.goals.optimize_for)
+        made = replace(made, unpinned=without_pinned_parallelism(spec, chosen, catalog, a, today), near_tie=tie)
+    return with_node_requirements(replace(made, considered=points), spec, catalog, a)
+
+
+def _plan(
+    fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], inputs: WorkloadInputs, goals: GoalLimits, spec: Spec, catalog: Catalog,
+    a: Assumptions,
+) -> SizingPlan:  # fmt: skip
+    facts, need = _storage(inputs, fits, goals, spec, catalog, a)
+    return SizingPlan(
         spec=spec.name,
         facts=facts,
-        fits=best,
-        rejected=misses,
-        assumptions=tuple(_assumptions(inputs, best[:1], calibrated(spec), a)),
+        fits=fits,
+        rejected=rejected,
+        assumptions=tuple(_assumptions(inputs, fits[:1], calibrated(spec), a)),
         catalog_digest=catalog.digest,
         storage=need,
-        considered=points,
         optimize_for=spec.goals.optimize_for,
-        unpinned=without_pinned_parallelism(spec, chosen, catalog, a, today) if chosen else None,
-        near_tie=beaten_by(chosen, _alternatives(best, order, spec), spec.goals.optimize_for) if chosen else None,
-        notes=(*inputs.notes, *_notes(spec, best, misses, a)),
+        notes=(*inputs.notes, *_notes(spec, fits, rejected, a)),
     )
-    return with_node_requirements(made, spec, catalog, a)
 
 
 def _alternatives(fits: tuple[Fit, ...], order: dict[tuple, tuple[int, int]], spec: Spec) -> Iterator[Fit]:
@@ -156,27 +161,6 @@ def _evaluations(
                 max_cost_usd = max(max_cost_usd, answer.cost_usd or 0.0)
 
 
-def _within_budget(
-    fits: dict[tuple, Fit], in_order: Callable[[], tuple[Fit, ...]], priced: Callable[[Fit], Fit | Rejected]
-) -> tuple[tuple[Fit, ...], dict[tuple, Rejected]]:
-    """Fits in order, and those over the budget, which are removed from `fits`.
-
-    Only the first PRICED_FITS are compared with their whole bill, because each needs its stack compiled; the others with their machines.
-    """
-    known, over = set[tuple](), dict[tuple, Rejected]()
-    while unknown := [fit for fit in in_order()[:PRICED_FITS] if identity(fit.candidate) not in known]:
-        for fit in unknown:
-            key = identity(fit.candidate)
-            answer = priced(fit)
-            known.add(key)
-            if isinstance(answer, Fit):
-                fits[key] = answer
-            else:
-                over[key] = answer
-                del fits[key]
-    return in_order(), over
-
-
 def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcome:
     """Outcome without a search: the machine has CPUs only, or its facts are not published."""
     m, core = offer.machine, core_of(offer.machine)
@@ -198,8 +182,6 @@ def _deployed_nodes(offer: Offer, nodes: int, found: Outcome, spec: Spec, inputs
     return pinned or need, found
 
 
-PRICED_FITS = 16
-"""Fits whose whole bill is compared with the budget: more than a plan lists. A rule compares that of any other one when it is chosen."""
 COUNT_INDEPENDENT = {Limit.ORGANISATION, Limit.PRECISION, Limit.QUOTA}
 """Constraints that more machines do not change: a limit or quota is exceeded already, or the number format is not supported."""
 

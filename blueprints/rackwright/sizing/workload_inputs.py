@@ -1,7 +1,6 @@
 """Workload of the spec and its model as numbers for the formulas."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from rackwright.catalog import query
 from rackwright.catalog.models.architecture import Architecture
@@ -9,51 +8,28 @@ from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.config import accelerators
-from rackwright.estimator.config.engines import engine_family
-from rackwright.estimator.config.resolve import BYTES_PER_WEIGHT, NF4_BYTES_PER_WEIGHT, REAL_ROUTING_IMBALANCE, speculation_fields
+from rackwright.estimator.config.resolve import BYTES_PER_WEIGHT, NF4_BYTES_PER_WEIGHT, REAL_ROUTING_IMBALANCE
 from rackwright.estimator.model.adapters import adapter_inputs
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.flops import FLOPS_PER_WEIGHT, training_flops_per_token
 from rackwright.estimator.model.from_architecture import count_parameters, model_dimensions
 from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters
-from rackwright.estimator.serving.transcript import TOKENS_PER_SECOND
 from rackwright.sizing.assumptions import OWN, Assumptions
 from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
-from rackwright.sizing.job import SFT, CustomJob, CustomRun, Objective, ServingJob, TrainingJob, weight_bytes
-from rackwright.sizing.model_of_spec import architecture_of
+from rackwright.sizing.inference_inputs import inference_inputs
+from rackwright.sizing.job import SFT, CustomJob, CustomRun, Objective, TrainingJob, WorkloadInputs
+from rackwright.sizing.model_of_spec import architecture_of, weights_size
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.objectives import objective_of, rollout_tokens
 from rackwright.sizing.plan import Assumption, WorkloadFacts
-from rackwright.sizing.sample import ScaledNetwork, generates_text, request_sample, training_sample
+from rackwright.sizing.sample import training_sample
 from rackwright.sizing.search.layouts import PinnedLayout
 from rackwright.sizing.training_recipe import Recipe, adapted, full
 from rackwright.spec.workload import Batch, Custom, Finetune, Pretrain, Serve, Workload
-from rackwright.spec.workload_parts import Adapter, MeasuredRun, Tokens
+from rackwright.spec.workload_parts import Adapter, MeasuredRun
 
-COMPILED = Assumption("engine", "torch.compile", "", OWN)
-"""Engine of networks that generate no text: faster than eager kernels, slower than TensorRT."""
-GROUPED = {"awq": "int4", "gptq": "int4"}
-"""Quantization methods whose weights have 4 bits and a 16-bit scale per group of 128."""
 OBJECTIVES_SOURCE = "arithmetic on the policy's passes; no published run calibrates it (arXiv 2305.18290, 2402.03300, 2203.02155)"
 UNEVEN_SOURCE = f"trained routers are uneven: {OWN}"
-
-
-Job = TrainingJob | ServingJob | CustomJob
-
-
-@dataclass(frozen=True)
-class WorkloadInputs:
-    """The first workload as numbers, its facts, and the assumptions behind them."""
-
-    job: Job
-    facts: WorkloadFacts
-    assumed: tuple[Assumption, ...] = ()
-    notes: tuple[Note, ...] = ()
-
-    @property
-    def serves(self) -> bool:
-        """Whether the job serves requests without an end."""
-        return isinstance(self.job, ServingJob) and not self.job.ends
 
 
 def workload_inputs(workload: Workload, a: Assumptions, catalog: Catalog) -> WorkloadInputs:
@@ -63,11 +39,6 @@ def workload_inputs(workload: Workload, a: Assumptions, catalog: Catalog) -> Wor
     if isinstance(workload, (Serve, Batch)):
         return inference_inputs(workload, a)
     return _training(workload, *architecture_of(workload.model), a)
-
-
-def inference_inputs(workload: Serve | Batch, a: Assumptions) -> WorkloadInputs:
-    """The same for inference, which needs no catalog of accelerators."""
-    return _inference(workload, *architecture_of(workload.model), a)
 
 
 def _custom(w: Custom, catalog: Catalog) -> WorkloadInputs:
@@ -122,7 +93,7 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         tokens=0.0 if sampled else sequences * sequence,
         sequence_length=0 if sampled else sequence,
         global_batch_size=batch,
-        weights_bytes=_weights_size(w) or 2.0 * n.total,
+        weights_bytes=weights_size(w.model) or 2.0 * n.total,
         checkpoint_bytes=checkpoint_bytes(recipe.trainable, a),
         dataset_bytes=w.data.size or 0.0,
         objective="" if objective is SFT else objective.name,
@@ -210,100 +181,3 @@ def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, objective: 
     count = (d.samples or 0.0) * d.epochs * objective.sequences
     filled = count * (_sample_tokens(w) or sequence) / sequence
     return filled if _is_packed(w, objective) else max(filled, count * a.unpacked_slot)
-
-
-def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> WorkloadInputs:
-    n = model_dimensions(architecture)
-    generates, scaled = generates_text(w, architecture), request_sample(w, architecture, n, a)
-    serve = isinstance(w, Serve)
-    assumed = [*scaled.assumed, *(() if generates else (COMPILED,))]
-    longest = w.max_context or _longest(w, n, generates, a, assumed)
-    given, answer = w.input_tokens or Tokens(mean=max(n.sample_tokens, 1)), w.output_tokens or Tokens(mean=1)
-    goal = (w.latency or w.ttft) if isinstance(w, Serve) else None
-    job = ServingJob(
-        network=scaled.network,
-        generates=generates,
-        precision=w.precision if w.quantization == "auto" else GROUPED.get(w.quantization, w.quantization),
-        products=w.precision,
-        native=architecture.weights_format,
-        kv_element=1.0 if w.kv_dtype == "fp8" else 2.0,
-        engine=engine_family("vllm" if w.engine == "auto" else w.engine, "serve").family,
-        input_tokens=given.mean,
-        input_p95=max(given.p95 or given.mean, given.mean),
-        output_tokens=answer.mean,
-        longest=max(longest, 1),
-        cached_share=w.prefix_cache_hit_rate,
-        rate=_rate(w, a) if serve else 0.0,
-        requests=w.samples if isinstance(w, Batch) else 0.0,
-        ttft=(goal.target, goal.percentile) if goal else None,
-        tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot and answer.mean > 1 else None,
-        min_replicas=w.min_replicas if serve else 1,
-        max_replicas=w.max_replicas if serve else None,
-        tensor=w.parallelism.tensor,
-        pipeline=w.parallelism.pipeline,
-        speculation=tuple(speculation_fields(s.draft, s.acceptance, s.draft_share).items()) if (s := w.speculation) else (),
-        loras=w.loras.count if serve and w.loras else 0,
-        lora_rank=w.loras.rank if serve and w.loras else 16,
-        sample=scaled.sample,
-        batch_size=w.batch_size,
-        latency_key="latency" if serve and w.latency else "ttft",
-    )
-    if serve and w.requests_per_second is None:
-        assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
-    facts, notes = _inference_facts(w, name, job, scaled, longest), tuple(_inference_notes(w, architecture, job))
-    return WorkloadInputs(job, facts, tuple(assumed), notes)
-
-
-def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, scaled: ScaledNetwork, longest: int) -> WorkloadFacts:
-    sample = scaled.sample
-    return WorkloadFacts(
-        name=w.name,
-        kind=w.kind,
-        model=name,
-        parameters=job.network.total,
-        active_parameters=job.network.active,
-        sequence_length=longest if job.generates or sample.unit == "document" else 0,
-        tokens=job.requests * (job.input_tokens + job.output_tokens) if job.generates else 0.0,
-        unit=sample.unit,
-        units=job.requests * sample.units,
-        units_per_request=sample.units,
-        sample=scaled.described,
-        dataset_bytes=0.0 if isinstance(w, Serve) else w.data.size or 0.0,
-        weights_bytes=_weights_size(w) or weight_bytes(job.network, job.native if job.precision == "auto" else job.precision),
-    )
-
-
-def _weights_size(w: Pretrain | Finetune | Serve | Batch) -> float | None:
-    """Bytes of the weight files, where the spec states them."""
-    return w.model.weights.size if w.model.weights else None
-
-
-def _longest(w: Serve | Batch, n: ModelDimensions, generates: bool, a: Assumptions, assumed: list[Assumption]) -> int:
-    """Tokens of the longest request, where max_context is not set."""
-    usual = sum(tokens.p95 or tokens.mean for tokens in (w.input_tokens, w.output_tokens) if tokens) or w.sequence_length or 0
-    value = max(int(min(usual * a.request_margin, n.max_context or usual * a.request_margin)), 1) if generates else max(int(usual), 1)
-    if generates:
-        assumed.append(Assumption("max_context", str(value), "tokens", "default: request_margin x p95 of input and output"))
-    return value
-
-
-def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJob) -> Iterator[Note]:
-    n = job.network
-    if job.generates and n.max_context and job.longest > n.max_context:
-        yield Note(NoteKind.REQUESTS_TOO_LONG, {"tokens": job.longest, "positions": n.max_context})
-    if isinstance(w, Serve) and not (w.latency or w.ttft or w.tpot):
-        yield Note(NoteKind.NO_LATENCY_GOAL, {"keys": "ttft, tpot" if job.generates else "latency"})
-    if job.generates and not job.has_later_tokens and not (isinstance(w, Serve) and w.tpot):
-        yield Note(NoteKind.ONE_TOKEN_ANSWERS)
-    if job.generates and n.is_moe:
-        yield Note(NoteKind.EXPERTS_UNCALIBRATED)
-    if architecture.kind == "diffusion":
-        yield Note(NoteKind.DIFFUSION_PASSES, {"passes": job.sample.passes * job.sample.guidance})
-    if architecture.kind == "speech":
-        yield Note(NoteKind.AUDIO_PASS, {"tokens_per_s": TOKENS_PER_SECOND})
-
-
-def _rate(w: Serve, a: Assumptions) -> float:
-    if w.requests_per_second is not None:
-        return w.requests_per_second
-    return (w.users or 1.0) / a.user_request_interval_s

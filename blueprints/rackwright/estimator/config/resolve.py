@@ -1,9 +1,7 @@
 """Conversion of a pinned configuration to the case that the formulas take, with catalog data and engine defaults."""
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import Any
 
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.catalog.networks import find_network
@@ -38,7 +36,6 @@ BYTES_PER_WEIGHT = {
 """Bytes per weight of a matrix with its scales (mxfp8: one byte per 32; nvfp4: one per 16; int4: groups of 128). nf4: see below."""
 NF4_BYTES_PER_WEIGHT = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
 """Double quantization -> bytes per nf4 weight: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, sec. 3)."""
-C = TypeVar("C", bound=TrainingConfig | ServingConfig)
 SAME_NETWORK_TOLERANCE = 0.2
 """Relative difference of FLOPs below which a model of the catalog and a published network of its name are the same network."""
 ZERO_STAGES = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}
@@ -297,35 +294,3 @@ def _trainable(config: TrainingConfig, architecture: Architecture, n: ModelDimen
     if a.type == "prompt":
         return float(prompt_parameters(architecture.hidden, a.virtual_tokens or 20))
     return float(lora_parameters(count_parameters(architecture).layers, a.rank, a.targets)) or 0.005 * n.total
-
-
-def assumptions_of(
-    config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase, catalog: Catalog | None = None
-) -> tuple[str, ...]:
-    """Return the assumptions made for fields that the configuration leaves out, one sentence each."""
-    h, links = config.hardware, case.links
-    defaults = (
-        ("hardware.per_node", h.per_node, f"{float(links.per_node):g}"),
-        ("hardware.scale_out_gb_s", h.scale_out_gb_s, f"{float(links.scale_out_bytes_per_s) / 1e9:g} GB/s per accelerator"),
-    )
-    assumed = [f"{name} not given: {value}" for name, given, value in defaults if given is None]
-    is_training = isinstance(config, TrainingConfig)
-    if is_training and "routing" not in config.model_fields_set and np.any(case.network.experts):
-        fullest = f"with real routing the fullest rank gets {REAL_ROUTING_IMBALANCE:g} times the mean tokens"
-        assumed.append(f"routing not given: balanced, as in benchmarks; {fullest}")
-    if engine_family(config.engine.name, "train" if is_training else "serve").family == "other":
-        assumed.append(f"engine.name {config.engine.name[:60]!r} is unknown: common defaults are used")
-    a, field = accelerators.find(h.accelerator, catalog), "numbers" if is_training else "weight_numbers"
-    if computed_config(config, catalog) != config:
-        assumed.append(f"{field} bf16: estimated as fp16, because {a.name} has no bf16 arithmetic")
-    if not is_training and config.weight_numbers == "fp4" and a.peak("fp4") is None:
-        assumed.append(f"{field} fp4: multiplied in 16 bit, because {a.name} has no fp4 arithmetic")
-    return tuple(assumed)
-
-
-def computed_config(config: C, catalog: Catalog | None = None) -> C:
-    """Return the configuration with fp16 for bf16 on an accelerator without bf16."""
-    field = "numbers" if isinstance(config, TrainingConfig) else "weight_numbers"
-    if getattr(config, field) != "bf16" or "bf16" in dict(found_accelerator(config.hardware, catalog).flops):
-        return config
-    return config.model_copy(update={field: "fp16"})

@@ -17,13 +17,13 @@ from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, list_sales, on_cpu, target_of
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
 from rackwright.sizing.economics.replica import of_fit, replicas_on
+from rackwright.sizing.inference_inputs import inference_inputs
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
 from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.unit import UNITS
-from rackwright.sizing.workload_inputs import inference_inputs
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 

@@ -8,7 +8,10 @@ from rackwright.sizing.metrics import Interval
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
+from rackwright.sizing.selection.ranking import identity
 
+PRICED_FITS = 16
+"""Fits whose whole bill is compared with the budget: more than a plan lists. A rule compares that of any other one when it is chosen."""
 WholeBill = Callable[[SizingPlan], Interval | None]
 """Plan with one fit, and the storage that it needs -> total cost of its stack; None where no stack can be compiled for it."""
 
@@ -29,3 +32,26 @@ def within_budget(fit: Fit, bill: Interval | None, goals: GoalLimits) -> Fit | R
         others = (r for r in fit.overruled if r.limit is not Limit.BUDGET)
         return replace(fit, overruled=tuple(sorted((over, *others), key=lambda r: -r.distance)))
     return Rejected(fit.candidate, (over,), fit.cost_usd.p50, fit.finish_s.p50 if fit.finish_s else None)
+
+
+def remove_unaffordable(
+    fits: dict[tuple, Fit], in_order: Callable[[], tuple[Fit, ...]], bill_of: Callable[[Fit], Interval | None], goals: GoalLimits
+) -> dict[tuple, Rejected]:
+    """Remove fits whose whole bill exceeds the budget, and return them with the rejection. in_order: the fits by rank.
+
+    Only the first PRICED_FITS are compared with their whole bill, because each needs its stack compiled; the others with their machines.
+    """
+    known, over = set[tuple](), dict[tuple, Rejected]()
+    if goals.max_cost_usd is None:
+        return over
+    while unknown := [fit for fit in in_order()[:PRICED_FITS] if identity(fit.candidate) not in known]:
+        for fit in unknown:
+            key = identity(fit.candidate)
+            answer = within_budget(fit, bill_of(fit), goals)
+            known.add(key)
+            if isinstance(answer, Fit):
+                fits[key] = answer
+            else:
+                over[key] = answer
+                del fits[key]
+    return over

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 
 from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
+from rackwright.sizing.job import Job, ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection, answer_rejection, latency_rejections, model_size_rejection
 from rackwright.sizing.search import cpu_roofline
 from rackwright.sizing.search.outcome import UNKNOWN, Outcome, max_concurrency
-from rackwright.sizing.workload_inputs import Job
 from rackwright.units import GIB
 
 LAYER_BYTES = 34.0

@@ -5,11 +5,10 @@ from dataclasses import replace
 from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.estimator.config.accelerators import nearest_format
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.job import SFT, CustomJob, ServingJob, TrainingJob
+from rackwright.sizing.job import SFT, CustomJob, Job, ServingJob, TrainingJob
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.target import Target, TargetArrays, sixteen_bits
-from rackwright.sizing.workload_inputs import Job
 
 
 def search(job: Job, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:

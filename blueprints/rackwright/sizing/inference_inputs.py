@@ -1,0 +1,120 @@
+"""A service or a batch of the spec as numbers for the formulas."""
+
+from collections.abc import Iterator
+
+from rackwright.catalog.models.architecture import Architecture
+from rackwright.estimator.config.engines import engine_family
+from rackwright.estimator.config.resolve import speculation_fields
+from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.estimator.model.from_architecture import model_dimensions
+from rackwright.estimator.serving.transcript import TOKENS_PER_SECOND
+from rackwright.sizing.assumptions import OWN, Assumptions
+from rackwright.sizing.job import ServingJob, WorkloadInputs, weight_bytes
+from rackwright.sizing.model_of_spec import architecture_of, weights_size
+from rackwright.sizing.note import Note, NoteKind
+from rackwright.sizing.plan import Assumption, WorkloadFacts
+from rackwright.sizing.sample import ScaledNetwork, generates_text, request_sample
+from rackwright.spec.workload import Batch, Serve
+from rackwright.spec.workload_parts import Speculation, Tokens
+
+COMPILED = Assumption("engine", "torch.compile", "", OWN)
+"""Engine of networks that generate no text: faster than eager kernels, slower than TensorRT."""
+GROUPED = {"awq": "int4", "gptq": "int4"}
+"""Quantization methods whose weights have 4 bits and a 16-bit scale per group of 128."""
+
+
+def inference_inputs(w: Serve | Batch, a: Assumptions) -> WorkloadInputs:
+    """Raises UserError when the model is not in the catalog, or its description is wrong."""
+    architecture, name = architecture_of(w.model)
+    n = model_dimensions(architecture)
+    generates, scaled = generates_text(w, architecture), request_sample(w, architecture, n, a)
+    serve, goal = isinstance(w, Serve), (w.latency or w.ttft) if isinstance(w, Serve) else None
+    assumed = [*scaled.assumed, *(() if generates else (COMPILED,))]
+    longest = w.max_context or _longest(w, n, generates, a, assumed)
+    given, answer = w.input_tokens or Tokens(mean=max(n.sample_tokens, 1)), w.output_tokens or Tokens(mean=1)
+    job = ServingJob(
+        network=scaled.network,
+        generates=generates,
+        precision=w.precision if w.quantization == "auto" else GROUPED.get(w.quantization, w.quantization),
+        products=w.precision,
+        native=architecture.weights_format,
+        kv_element=1.0 if w.kv_dtype == "fp8" else 2.0,
+        engine=engine_family("vllm" if w.engine == "auto" else w.engine, "serve").family,
+        input_tokens=given.mean,
+        input_p95=max(given.p95 or given.mean, given.mean),
+        output_tokens=answer.mean,
+        longest=max(longest, 1),
+        cached_share=w.prefix_cache_hit_rate,
+        rate=_rate(w, a) if serve else 0.0,
+        requests=w.samples if isinstance(w, Batch) else 0.0,
+        ttft=(goal.target, goal.percentile) if goal else None,
+        tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot and answer.mean > 1 else None,
+        min_replicas=w.min_replicas if serve else 1,
+        max_replicas=w.max_replicas if serve else None,
+        tensor=w.parallelism.tensor,
+        pipeline=w.parallelism.pipeline,
+        speculation=_speculation(w.speculation),
+        loras=w.loras.count if serve and w.loras else 0,
+        lora_rank=w.loras.rank if serve and w.loras else 16,
+        sample=scaled.sample,
+        batch_size=w.batch_size,
+        latency_key="latency" if serve and w.latency else "ttft",
+    )
+    if serve and w.requests_per_second is None:
+        assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
+    facts, notes = _inference_facts(w, name, job, scaled, longest), tuple(_inference_notes(w, architecture, job))
+    return WorkloadInputs(job, facts, tuple(assumed), notes)
+
+
+def _speculation(s: Speculation | None) -> tuple[tuple[str, float], ...]:
+    return tuple(speculation_fields(s.draft, s.acceptance, s.draft_share).items()) if s else ()
+
+
+def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, scaled: ScaledNetwork, longest: int) -> WorkloadFacts:
+    sample = scaled.sample
+    return WorkloadFacts(
+        name=w.name,
+        kind=w.kind,
+        model=name,
+        parameters=job.network.total,
+        active_parameters=job.network.active,
+        sequence_length=longest if job.generates or sample.unit == "document" else 0,
+        tokens=job.requests * (job.input_tokens + job.output_tokens) if job.generates else 0.0,
+        unit=sample.unit,
+        units=job.requests * sample.units,
+        units_per_request=sample.units,
+        sample=scaled.described,
+        dataset_bytes=0.0 if isinstance(w, Serve) else w.data.size or 0.0,
+        weights_bytes=weights_size(w.model) or weight_bytes(job.network, job.native if job.precision == "auto" else job.precision),
+    )
+
+
+def _longest(w: Serve | Batch, n: ModelDimensions, generates: bool, a: Assumptions, assumed: list[Assumption]) -> int:
+    """Tokens of the longest request, where max_context is not set."""
+    usual = sum(tokens.p95 or tokens.mean for tokens in (w.input_tokens, w.output_tokens) if tokens) or w.sequence_length or 0
+    value = max(int(min(usual * a.request_margin, n.max_context or usual * a.request_margin)), 1) if generates else max(int(usual), 1)
+    if generates:
+        assumed.append(Assumption("max_context", str(value), "tokens", "default: request_margin x p95 of input and output"))
+    return value
+
+
+def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJob) -> Iterator[Note]:
+    n = job.network
+    if job.generates and n.max_context and job.longest > n.max_context:
+        yield Note(NoteKind.REQUESTS_TOO_LONG, {"tokens": job.longest, "positions": n.max_context})
+    if isinstance(w, Serve) and not (w.latency or w.ttft or w.tpot):
+        yield Note(NoteKind.NO_LATENCY_GOAL, {"keys": "ttft, tpot" if job.generates else "latency"})
+    if job.generates and not job.has_later_tokens and not (isinstance(w, Serve) and w.tpot):
+        yield Note(NoteKind.ONE_TOKEN_ANSWERS)
+    if job.generates and n.is_moe:
+        yield Note(NoteKind.EXPERTS_UNCALIBRATED)
+    if architecture.kind == "diffusion":
+        yield Note(NoteKind.DIFFUSION_PASSES, {"passes": job.sample.passes * job.sample.guidance})
+    if architecture.kind == "speech":
+        yield Note(NoteKind.AUDIO_PASS, {"tokens_per_s": TOKENS_PER_SECOND})
+
+
+def _rate(w: Serve, a: Assumptions) -> float:
+    if w.requests_per_second is not None:
+        return w.requests_per_second
+    return (w.users or 1.0) / a.user_request_interval_s
