@@ -44,7 +44,7 @@ def test_coefficients_stay_few():
 def test_no_coefficient_belongs_to_a_publisher_or_a_model():
     publishers = {word for r in row_readings() for word in re.findall(r"[a-z]{4,}", r.row.lower("publisher"))}
     engines = {"megatron", "deepspeed", "torchtitan", "torchtune", "vllm"}
-    words = {"team", "test", "user", "training", "framework", "core", "tensor", "loop"}
+    words = {"team", "test", "user", "training", "framework", "core", "tensor", "loop", "vector"}
     words |= {"compute", "stage", "inference", "neuron", "transformer"}  # parts of names such as Massed Compute, and kinds of work or chip
     banned = (publishers | set(FAMILIES) - {"opt", "phi"}) - engines - words
     names = {f.name for model in registry() for f in fitted_fields(model.kind)}

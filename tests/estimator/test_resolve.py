@@ -42,7 +42,7 @@ VIOLATED = {
     "mxfp8 on an H100": (training_data(numbers="mxfp8"), "numbers"),
     "bf16 on a T4": (training_data(hardware={"accelerator": "T4", "count": 8}, numbers="bf16"), "numbers"),
     "training in int8": (training_data(numbers="int8"), "numbers"),
-    "fp4 weights on an A100": (serving_data(hardware=A100, weight_numbers="fp4"), "weight_numbers"),
+    "fp4 weights on a T4": (serving_data(hardware={"accelerator": "T4"}, model="llama-3.2-1b", weight_numbers="fp4"), "weight_numbers"),
     "longer than the model allows": (training_data(sequence=262144), "sequence"),
     "requests longer than the model": (serving_data(input_tokens=131072), "input_tokens"),
     "an accelerator nobody makes": (training_data(hardware={"accelerator": "H900"}), "hardware.accelerator"),

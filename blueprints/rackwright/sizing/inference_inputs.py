@@ -1,6 +1,7 @@
 """A service or a batch of the spec as numbers for the formulas."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.estimator.config.engines import engine_family
@@ -28,7 +29,6 @@ def inference_inputs(w: Serve | Batch, a: Assumptions) -> WorkloadInputs:
     architecture, name = architecture_of(w.model)
     n = model_dimensions(architecture)
     generates, scaled = generates_text(w, architecture), request_sample(w, architecture, n, a)
-    serve, goal = isinstance(w, Serve), (w.latency or w.ttft) if isinstance(w, Serve) else None
     assumed = [*scaled.assumed, *(() if generates else (COMPILED,))]
     longest = w.max_context or _longest(w, n, generates, a, assumed)
     given, answer = w.input_tokens or Tokens(mean=max(n.sample_tokens, 1)), w.output_tokens or Tokens(mean=1)
@@ -45,25 +45,38 @@ def inference_inputs(w: Serve | Batch, a: Assumptions) -> WorkloadInputs:
         output_tokens=answer.mean,
         longest=max(longest, 1),
         cached_share=w.prefix_cache_hit_rate,
-        rate=_rate(w, a) if serve else 0.0,
+        rate=0.0,
         requests=w.samples if isinstance(w, Batch) else 0.0,
-        ttft=(goal.target, goal.percentile) if goal else None,
-        tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot and answer.mean > 1 else None,
-        min_replicas=w.min_replicas if serve else 1,
-        max_replicas=w.max_replicas if serve else None,
+        ttft=None,
+        tpot=None,
         tensor=w.parallelism.tensor,
         pipeline=w.parallelism.pipeline,
         speculation=_speculation(w.speculation),
-        loras=w.loras.count if serve and w.loras else 0,
-        lora_rank=w.loras.rank if serve and w.loras else 16,
         sample=scaled.sample,
         batch_size=w.batch_size,
-        latency_key="latency" if serve and w.latency else "ttft",
     )
-    if serve and w.requests_per_second is None:
-        assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
-    facts, notes = _inference_facts(w, name, job, scaled, longest), tuple(_inference_notes(w, architecture, job))
-    return WorkloadInputs(job, facts, tuple(assumed), notes)
+    if isinstance(w, Serve):
+        job = _service(w, job, a)
+        if w.requests_per_second is None:
+            assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
+    facts = _inference_facts(w, name, job, scaled, longest)
+    return WorkloadInputs(job, facts, tuple(assumed), tuple(_inference_notes(w, architecture, job)))
+
+
+def _service(w: Serve, job: ServingJob, a: Assumptions) -> ServingJob:
+    """The job with the traffic, the goals and the replicas of a service."""
+    goal = w.latency or w.ttft
+    adapters = {"loras": w.loras.count, "lora_rank": w.loras.rank} if w.loras else {}
+    return replace(
+        job,
+        rate=_rate(w, a),
+        ttft=(goal.target, goal.percentile) if goal else None,
+        tpot=(w.tpot.target, w.tpot.percentile) if w.tpot and job.output_tokens > 1 else None,
+        min_replicas=w.min_replicas,
+        max_replicas=w.max_replicas,
+        latency_key="latency" if w.latency else "ttft",
+        **adapters,
+    )
 
 
 def _speculation(s: Speculation | None) -> tuple[tuple[str, float], ...]:

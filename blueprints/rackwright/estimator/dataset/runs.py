@@ -43,6 +43,10 @@ MEMORY_METRICS = ("peak_memory_gib", "kv_tokens")
 """Metrics that do not depend on the speed of the accelerator."""
 
 
+SAMPLE_METRICS = ("samples_per_s_per_accel", "latency_s")
+"""Metrics of networks that work on whole samples."""
+
+
 @dataclass(frozen=True)
 class MeasuredRun:
     """One measured value of one row. case: input of the formulas; cell: publisher x framework x hardware; group: rows that stay in the same
@@ -78,6 +82,8 @@ class RowReading:
     def of(self, metric: str) -> TrainingCase | ServingCase | SampleCase | RunCase | None:
         """Return the case for models of a metric; None when they cannot predict the row."""
         if not self.has_known_accelerator and metric not in MEMORY_METRICS:
+            return None
+        if isinstance(self.case, SampleCase) != (metric in SAMPLE_METRICS):
             return None
         return self.whole if metric in RUN_METRICS else self.case
 
