@@ -7,16 +7,21 @@ from typing import Any
 
 from rackwright.spec import Spec
 from rackwright.spec.blueprint import Nodes, Safety
+from rackwright.spec.media import BatchData
 
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""
 LATER = {
     "admins": [],
+    "audio": None,
+    "batch_size": None,
     "calibration": None,
     "certificates": [],
     "cidr": None,
     "group": None,
+    "image": None,
     "key": None,
+    "latency": None,
     "nodes": Nodes().model_dump(mode="json"),
     "notify": [],
     "permissions_boundary": None,
@@ -26,11 +31,16 @@ LATER = {
     "require_tls": True,
     "role": None,
     "roles": None,
+    "rollout": None,
     "safety": Safety().model_dump(mode="json"),
+    "speculation": None,
     "ssh_from": "nobody",
+    "variant": "plain",
     "viewers": [],
 }
 """Keys added after the first release, with their defaults."""
+LATER_OF_INFERENCE = {"sequence_length": None, "data": BatchData().model_dump(mode="json"), "checkpoint": None}
+"""The same for services and batches; training has had these keys since the first release."""
 LATER_OF_SERVING = {"mean_requests_per_second": None, "idle": 0.0, "loras": None, "revenue_per_request": None, "investment": None}
 """Keys that decisions recorded since 0.1.0 count, and those of 0.1.0 do not have."""
 
@@ -49,6 +59,10 @@ def spec_digest(spec: Spec, later: Mapping[str, Any] = LATER) -> str:
         workload.pop("run", None)
         workload.pop("api_key", None)
         workload.pop("team", None)
+        for key in [
+            key for key, value in LATER_OF_INFERENCE.items() if workload["kind"] in ("serve", "batch") and workload.get(key) == value
+        ]:
+            del workload[key]
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
 
 
