@@ -59,10 +59,9 @@ def spec_digest(spec: Spec, later: Mapping[str, Any] = LATER) -> str:
         workload.pop("run", None)
         workload.pop("api_key", None)
         workload.pop("team", None)
-        for key in [
-            key for key, value in LATER_OF_INFERENCE.items() if workload["kind"] in ("serve", "batch") and workload.get(key) == value
-        ]:
-            del workload[key]
+        if workload["kind"] in ("serve", "batch"):
+            for key in [key for key, value in LATER_OF_INFERENCE.items() if key in workload and workload[key] == value]:
+                del workload[key]
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
 
 
