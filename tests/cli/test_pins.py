@@ -34,8 +34,8 @@ CASES = {
     ),
     "memory": (
         {"model": "llama-3.1-70b", "pin": "{instance: p4d.24xlarge, nodes: 1}"},
-        "1 x p4d.24xlarge us-east-1 on-demand is rejected. Accelerator memory: needs 187.2 GiB per accelerator, has 36.8 GiB per "
-        "accelerator (pessimistic estimate, for every parallel layout); off by 150.4 GiB per accelerator, 5.1 times the limit",
+        "1 x p4d.24xlarge us-east-1 on-demand is rejected. Accelerator memory: needs 175.3 GiB per accelerator, has 36.8 GiB per "
+        "accelerator (pessimistic estimate, for every parallel layout); off by 138.5 GiB per accelerator, 4.8 times the limit",
         "adapter: {type: lora} or qlora, or more machines",
     ),
     "bf16 on a T4": (

@@ -17,7 +17,8 @@ from tests import plans
 
 IDS = {"zones": ("use1-az1", "use1-az6")}
 """Zone IDs, as in the catalog."""
-CUSTOM = {"duration": "1h", "accelerator_memory": "40 GB", "accelerators": 8}
+RUN = {"accelerator": "H100", "accelerators": 8, "memory": "40 GB", "samples_per_second": 400}
+CUSTOM = {"samples": 1e6, "measured": [RUN]}
 EXISTING = {"network": {"existing": {"vpc": "vpc-0abc", "subnets": ["subnet-0a", "subnet-0b"]}}}
 
 
