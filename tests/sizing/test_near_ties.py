@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from rackwright.sizing.metrics import Interval
-from rackwright.sizing.plan import Fit
+from rackwright.sizing.plan import Fit, Transfer
 from rackwright.sizing.selection.near_ties import MAX_TIE, beaten_by, near_ties
 from rackwright.sizing.selection.ranking import identity, ranked
 from rackwright.wording.rationale import rationale
@@ -59,6 +59,14 @@ def test_no_tie_is_wider_than_the_estimate_or_the_limit(band):
         tied = bool(near_ties([best, fit(1, late, "b")], "time"))
         assert not tied or late - 1 <= min(band - 1, MAX_TIE)
     assert near_ties([best, fit(1, 1.01, "b")], "time")
+
+
+def test_transfers_count_in_the_cost_of_a_tie():
+    moved = (Transfer("data", "aws us-west-2", "aws us-east-1", 1862.6, 0.02),)
+    away = replace(fit(99, 1, "a", 1), transfers=moved)
+    assert names([away, fit(100, 1, "b"), fit(103, 1, "c")], "cost") == "bca"
+    assert near_ties([away, fit(100, 1, "b")], "cost") == ()
+    assert names([replace(fit(99, 1, "a"), transfers=moved), fit(100, 1.01, "b")], "time") == "ba"
 
 
 def test_one_machine_ranks_before_several_of_equal_cost():

@@ -47,6 +47,11 @@ class Side:
         return self.item.cost_usd
 
     @property
+    def paid_usd(self) -> Interval | float | None:
+        """Cost with the transfers of a fit."""
+        return self.item.paid_usd if isinstance(self.item, Fit) else self.item.cost_usd
+
+    @property
     def finish_s(self) -> Interval | float | None:
         return self.item.finish_s if isinstance(self.item, Fit) else self.item.duration_s
 
@@ -88,7 +93,8 @@ def _position(side: Side, spec: Spec) -> int:
 def _objective(first: Side, second: Side, plan: SizingPlan) -> str:
     """Cost and time of both, each with the p80 beside its median, and whether the difference is within the uncertainty."""
     parts, ratios = [], []
-    for name, shown, pair in (("cost", usd, (first.cost_usd, second.cost_usd)), ("time", span, (first.finish_s, second.finish_s))):
+    what = "cost" if (first.paid_usd, second.paid_usd) == (first.cost_usd, second.cost_usd) else "cost with transfers"
+    for name, shown, pair in ((what, usd, (first.paid_usd, second.paid_usd)), ("time", span, (first.finish_s, second.finish_s))):
         one, other = pair
         if isinstance(one, Interval) and isinstance(other, Interval):
             parts.append(_against(name, one, other, shown))

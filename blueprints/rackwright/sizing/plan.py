@@ -118,6 +118,12 @@ class Fit:
         return sum(moved.usd or 0.0 for moved in self.transfers)
 
     @property
+    def paid_usd(self) -> Interval | None:
+        """Cost of the machines and the transfers, by which fits are compared; None without a price."""
+        moved = self.transfer_usd
+        return self.cost_usd.plus(Interval(moved, moved, moved)) if self.cost_usd else None
+
+    @property
     def finish_s(self) -> Interval | None:
         """Time from the request for machines to the end of the run."""
         return self.duration_s.plus(self.wait_s) if self.duration_s else None

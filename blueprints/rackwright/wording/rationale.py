@@ -34,8 +34,8 @@ def rationale(plan: SizingPlan) -> str:
 def _near_tie(chosen: Fit, better: Fit, optimize_for: str) -> Iterator[str]:
     """What a fit gains that is better within the uncertainty, with the p80 that decided, and why the chosen one ranks before it."""
     name = candidate_name(better.candidate)
-    if optimize_for == "cost" and better.cost_usd and chosen.cost_usd:
-        values = f"{usd(better.cost_usd.p50)} (p80 {usd(p80(better.cost_usd))}) instead of {usd(chosen.cost_usd.p50)}"
+    if optimize_for == "cost" and better.paid_usd and chosen.paid_usd:
+        values = f"{usd(better.paid_usd.p50)} (p80 {usd(p80(better.paid_usd))}) instead of {usd(chosen.paid_usd.p50)}"
         yield f"{name} costs {values}: equal within the uncertainty, so {_tie_reason(chosen, 'smaller')}."
         return
     finish = f" (p80 {span(p80(better.finish_s))})" if better.finish_s else ""

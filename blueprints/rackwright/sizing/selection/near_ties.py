@@ -18,8 +18,8 @@ def is_already_owned(fit: Fit) -> bool:
 
 
 def objective(fit: Fit, optimize_for: str) -> float:
-    """Value that ranks fits: cost, time, or their product; infinite where a price is needed and not published."""
-    cost = fit.cost_usd.p50 if fit.cost_usd else float("inf")
+    """Value that ranks fits: cost with transfers, time, or their product; infinite where a price is needed and not published."""
+    cost = fit.paid_usd.p50 if fit.paid_usd else float("inf")
     return {"cost": cost, "time": fit.time_s, "balanced": cost * fit.time_s}[optimize_for]
 
 
@@ -40,7 +40,7 @@ def near_ties(fits: Sequence[Fit], optimize_for: str) -> tuple[Fit, ...]:
 
 def _tolerance(best: Fit, optimize_for: str) -> float:
     """Share of the best value that its estimate cannot tell apart; 0 for the monthly cost of a server, which is certain."""
-    interval = {"cost": best.cost_usd, "time": best.finish_s}.get(optimize_for)
+    interval = {"cost": best.paid_usd, "time": best.finish_s}.get(optimize_for)
     return MAX_TIE if interval is None else min(_share_to_p80(interval), MAX_TIE)
 
 
@@ -50,7 +50,7 @@ def _share_to_p80(interval: Interval) -> float:
 
 def tie_order(fit: Fit, optimize_for: str) -> tuple:
     """Order of equal fits: already owned first; then the smaller where cost is equal, else the cheaper."""
-    c, cost = fit.candidate, fit.cost_usd.p50 if fit.cost_usd else 0.0
+    c, cost = fit.candidate, fit.paid_usd.p50 if fit.paid_usd else 0.0
     size = (c.nodes, c.accelerators)
     return (not is_already_owned(fit), *((size, cost) if optimize_for == "cost" else (cost, size)))
 

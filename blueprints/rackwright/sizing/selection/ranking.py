@@ -16,7 +16,7 @@ def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_fo
     first: they scale in smaller steps.
     """
     fits = list(fits)
-    best_cost = min((f.cost_usd.p50 + f.transfer_usd for f in fits if f.cost_usd), default=1.0) or 1.0
+    best_cost = min((f.paid_usd.p50 for f in fits if f.paid_usd), default=1.0) or 1.0
     best_time = min((f.time_s for f in fits), default=1.0) or 1.0
 
     def placed(f: Fit) -> tuple:
@@ -28,7 +28,7 @@ def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_fo
     tied = {id(f) for f in near_ties([f for f in fits if placed(f) == first], optimize_for)} if first else set()
 
     def key(f: Fit) -> tuple:
-        cost = (f.cost_usd.p50 + f.transfer_usd) / best_cost if f.cost_usd else float("inf")
+        cost = f.paid_usd.p50 / best_cost if f.paid_usd else float("inf")
         time = f.time_s / best_time
         score = {"cost": (cost, time), "time": (time, cost), "balanced": (cost * time, cost)}[optimize_for]
         hourly = f.usd_per_hour if f.usd_per_hour is not None else float("inf")
