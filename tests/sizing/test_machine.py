@@ -129,7 +129,9 @@ def test_a_plan_has_node_requirements_and_is_read_back():
     assert found.machine.file_system.bytes_per_s >= found.machine.checkpoint_bytes_per_s * 0.999
     assert found.machine.power
     assert found.machine.power.node_watts == pytest.approx(10_200, rel=0.02)
-    assert need(found, "network").need == pytest.approx(46.5e6 / 1e9, rel=0.01)  # 988 GB of 4 nodes in 5,308 s
+    stored = (found.machine.checkpoint_bytes_per_s + found.machine.dataset_read_bytes_per_s) / 4
+    assert next(n for n in found.machine.needs if n.basis[0].kind is NoteKind.DATA_AND_CHECKPOINTS).need == pytest.approx(stored / 1e9)
+    assert stored == pytest.approx(46.5e6, rel=0.01)  # 988 GB of 4 nodes in 5,358 s, and the tokens
     assert SizingPlan.from_json(found.to_json()) == found
     said = dict(requirement_lines(found.machine))
     assert "of 2,048 GiB" in said["node"]
@@ -161,11 +163,16 @@ def test_an_on_premises_server_is_checked_against_its_power_supplies():
 
 
 def test_images_need_vcpus_and_a_machine_with_few_trains_at_their_rate():
+    """The requirement is that of the accelerators' own rate, 110 kB at 10 MB/s per vCPU: it says how many vCPUs remove the limit."""
     small = AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: g6e.xlarge}}")
     found = sized(VISION, small)
     processors = need(found, "processors")
-    assert processors.have == processors.need == 4
-    assert any(words.startswith("The input pipeline limits the rate: 4 vCPU decode") for words in with_text(found).chosen.warnings)
+    (limit,) = found.chosen.tightest
+    assert (limit.kind, limit.values["part"]) == (NoteKind.HOST_LIMIT, "processors")
+    assert limit.values["samples_per_s"] == found.chosen.speed.samples_per_s < limit.values["wanted_per_s"] / 2
+    assert processors.have == 4
+    assert processors.need == formulas.training_vcpus(1, limit.values["wanted_per_s"], 138e9 / 1.28e6, 0)
+    assert any(words.startswith("processors: needs") for words in with_text(found).warnings)
     assert found.machine
     assert found.machine.dataset_read_bytes_per_s == pytest.approx(found.chosen.speed.samples_per_s * 138e9 / 1.28e6)
 

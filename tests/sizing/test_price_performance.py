@@ -88,17 +88,20 @@ def test_a_model_that_is_too_large_has_a_reason():
 
 def test_8_bit_weights_on_a_card_without_them_are_refused_with_the_reason():
     ((unsupported,),) = (r.rejections for r in on(replace(CHAT, precision="fp8"), "g4dn.xlarge"))
-    assert rejection_text(unsupported) == "number format: NVIDIA T4 does not compute in fp8"
+    assert rejection_text(unsupported) == "number format: NVIDIA T4 does not compute in fp8; its nearest format is int8"
 
 
 def test_four_bit_weights_run_in_16_bit_on_nvidia_cards_with_bf16_and_nowhere_else():
-    """vLLM's Marlin kernels; TPUs read gpt-oss as 16 bit."""
+    """vLLM's Marlin kernels; T4 and TPUs read gpt-oss as 16 bit: 117 billion parameters, 27.2 GiB on each of eight."""
     job = asked("gpt-oss-120b", (1000, 300))
     rows = by_name(compare(job, CATALOG))
     assert all(rows[name].runs for name in ("NVIDIA L4", "NVIDIA L40S", "NVIDIA A100 40GB SXM4", "NVIDIA H100 80GB SXM5"))
     assert 1 in {r.accelerators for r in on(job, "p5.48xlarge") if r.planned_requests_per_s}
-    for name in ("NVIDIA T4", "TPU v5e", "TPU v6e (Trillium)"):
+    for name in ("NVIDIA T4", "TPU v5e"):
         assert [r.reason for r in rows[name].replica.rejections] == [Reason.REPLICA_MEMORY], name
+    (small,) = on(job, "ct6e-standard-4t")
+    assert [r.reason for r in small.rejections] == [Reason.REPLICA_MEMORY], "4 bit would fit four v6e"
+    assert all(r.need > 27.2 for name in ("NVIDIA T4", "TPU v5e") for r in rows[name].replica.rejections)
 
 
 def test_images_on_t4_l4_and_tpu_reconcile_with_the_report():
