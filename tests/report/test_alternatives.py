@@ -23,6 +23,7 @@ from rackwright.report.candidates import about
 from rackwright.report.plan_json import explanation_json, plan_json
 from rackwright.report.terminal.explain import show_explanation
 from rackwright.report.terminal.plan import show_frontier
+from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.wording.plan_text import with_text
@@ -121,8 +122,8 @@ def test_an_explanation_keeps_the_reason_of_the_plan(name):
 
 def test_the_reason_counts_every_accelerator_of_a_replica():
     _, plan = planned("chat-eks")
-    wide = next(fit for fit in plan.fits if fit.candidate.parallelism.pipeline > 1)
-    layout = wide.candidate.parallelism
+    layout = ParallelLayout(tensor=2, pipeline=2)
+    wide = replace(plan.fits[0], candidate=replace(plan.fits[0].candidate, parallelism=layout, accelerators_per_node=4))
     text = rationale(replace(plan, fits=(wide,)))
     assert f"one replica ({layout}) fits {layout.tensor * layout.pipeline} accelerators of" in text
     narrow = replace(wide, candidate=replace(wide.candidate, accelerators_per_node=layout.tensor))

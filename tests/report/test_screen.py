@@ -1,6 +1,7 @@
 """`rackwright plan` answers on one screen: 40 lines of 100 columns, and without broken rows on 80."""
 
 import io
+import re
 from datetime import date
 from pathlib import Path
 
@@ -50,7 +51,8 @@ def test_rows_are_not_broken_on_80_columns(path):
 
 
 def test_start_up_is_part_of_the_time():
-    assert "2.3 h (1.1 to 4.5), of it about 15 min start-up, which is billed" in "\n".join(shown(ROOT / "stacks" / "mistral-7b-qlora.yaml"))
+    lines = "\n".join(shown(ROOT / "stacks" / "mistral-7b-qlora.yaml"))
+    assert re.search(r"^time +[\d.]+ h \([\d.]+ to [\d.]+\), of it about 15 min start-up, which is billed$", lines, re.MULTILINE)
 
 
 def test_the_cost_of_an_order_is_shown():

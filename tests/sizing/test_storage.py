@@ -134,20 +134,24 @@ def test_a_405b_run_writes_its_checkpoints_to_a_bucket():
 
 
 def test_the_file_system_of_a_405b_run_is_that_of_the_cheapest_run():
-    """3.08 interruptions wait for 2 x 3.08 x 5.682 TB = 35.0 TB, with 64 nodes at 4,051 USD an hour for 307.3 h, 0.421 months.
+    """About 3.08 interruptions wait for 2 x 3.08 x 5.682 TB = 35.0 TB, with 64 nodes at 4,051 USD an hour for 307 h, 0.42 months.
 
-    4.24 GB/s are enough: 36,000 GiB of 125 MB/s per TiB have 4.39 GB/s for 5,220 USD a month, 2,198 + 8,971 USD for the run.
-    26,400 GiB hold the data, with 500 MB/s per TiB 12.89 GB/s for 10,956 USD a month: 4,612 + 3,058, the least. With 250 they have
-    6.45 GB/s for 6,204 USD: 2,612 + 6,117, which is 0.1 % of the run's 1,244,924 USD more: nearly the same, at the lower price.
+    4.24 GB/s are enough: 36,000 GiB of 125 MB/s per TiB have 4.39 GB/s for 5,220 USD a month, 2,193 + 8,954 USD for the run.
+    26,400 GiB hold the data, with 500 MB/s per TiB 12.89 GB/s for 10,956 USD a month: 4,603 + 3,052, the least. With 250 they have
+    6.45 GB/s for 6,204 USD: 2,607 + 6,104, which is 0.1 % of the run's 1,242,498 USD more: nearly the same, at the lower price.
     """
     found = large("lustre")
     system, need = found.machine.file_system, found.storage
     assert (system.tier, system.bytes, system.usd_per_month) == ("fsx-lustre-persistent2-250", 26_400 * 2**30, 6_204)
     assert system.checkpoint_s == pytest.approx(5.682e12 / 6.445e9, rel=0.001)
-    assert need.run_usd(5_220, 4.394e9) == pytest.approx(2_198 + 8_971, rel=0.001)
-    assert need.run_usd(10_956, 12.89e9) == pytest.approx(4_612 + 3_058, rel=0.001)
-    assert need.run_usd(6_204, 6.445e9) == pytest.approx(2_612 + 6_117, rel=0.001)
-    assert 2_612 + 6_117 - 4_612 - 3_058 < 0.001 * found.chosen.cost_usd.p50 < 2_198 + 8_971 - 4_612 - 3_058
+    hours = found.chosen.duration_s.p50 / 3600
+    interruptions = hours * 512 / 51_000
+    tiers = ((5_220, 4.394e9), (6_204, 6.445e9), (10_956, 12.89e9))
+    slow, chosen, least = (need.run_usd(*tier) for tier in tiers)
+    for tier, (usd_per_month, rate) in zip((slow, chosen, least), tiers, strict=True):
+        waiting_h = 2 * interruptions * 5.682e12 / rate / 3600
+        assert tier == pytest.approx(usd_per_month * hours / 730 + waiting_h * 64 * 63.296, rel=0.005)
+    assert 0 < chosen - least < 0.001 * found.chosen.cost_usd.p50 < slow - least
 
 
 def test_adapters_need_no_file_system():
