@@ -11,7 +11,6 @@ from rackwright.sizing.size import size
 from rackwright.spec import read
 from rackwright.stackplan import StackPlan, VersionPins
 from rackwright.validation.stack import check
-from rackwright.wording.rejections import rejection_text
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 
@@ -132,18 +131,6 @@ def test_an_arm_gpu_starts_from_an_arm_image():
     graph = record(lambda: declare(made) and None)
     assert "ARM64" in str([args for token, args in graph.invokes if token.endswith("getAmi")])
     assert not misfits(graph)
-
-
-def test_sizing_rejects_an_arm_gpu_without_a_published_peak():
-    text = """
-api_version: rackwright/v1
-name: box
-workloads: [{name: w, kind: finetune, model: {base: mistral-7b}, adapter: {type: qlora}, data: {samples: 10, tokens_per_sample: 10}}]
-infra: {any_of: [{cloud: aws, account: "123456789012", regions: [us-east-1], pin: {instance: g5g.2xlarge}}]}
-"""
-    found = size(read(text), today=TODAY)
-    said = [rejection_text(x) for r in found.rejected if r.candidate.machine == "g5g.2xlarge" for x in r.rejections]
-    assert "published data: FLOP/s, memory bandwidth not published" in said
 
 
 def test_v5_the_image_id_of_the_spec_is_used():
