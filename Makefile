@@ -50,6 +50,7 @@ check: $(STAMP) ## lint, format, types
 # A target of speed that this machine misses is said at the end, when every page is written.
 bench: $(STAMP) ## accuracy against published runs, peers on the same rows, search and speed on this machine; renews their docs/*.md
 	@$(PY) benchmarks/accuracy.py --folds
+	@$(PY) benchmarks/cards.py
 	@$(PY) benchmarks/peers.py
 	@$(PY) benchmarks/search.py --write; fast=$$?; $(PY) benchmarks/speed.py --write && exit $$fast
 

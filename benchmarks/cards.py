@@ -43,7 +43,7 @@ class Job:
 
     @property
     def price_of(self) -> str:
-        return f"{self.per:,.0f} {self.unit}" if self.per > 1 else self.unit.removesuffix("s")
+        return f"{self.per:,.0f} {self.unit}" if self.per > 1 else self.unit.replace("hours", "hour")
 
 
 def tuning(model: str, adapter: str) -> str:
@@ -124,13 +124,27 @@ def _fit_row(job: Job, name: str, fit: Fit) -> tuple[str, ...]:
         cost = f"{middle} ({low} to {high})" if low != high else middle
     rate = fit.speed.tokens_per_s or fit.speed.samples_per_s
     each = f"{rate / c.nodes:,.3g}" if rate else ""
-    return name, f"{c.nodes} x {c.machine}", f"{m.total_bytes / GIB:,.1f} of {m.capacity_bytes / GIB:,.0f}", each, cost, fit.evidence
+    return (
+        name.removeprefix("NVIDIA "),
+        f"{c.nodes} x {c.machine}",
+        f"{m.total_bytes / GIB:,.1f} of {m.capacity_bytes / GIB:,.0f}",
+        each,
+        cost,
+        fit.evidence,
+    )
 
 
 def _missing_row(name: str, found: Sequence[SizingPlan]) -> tuple[str, ...]:
     """The nearest candidate with the accelerator; of a pinned plan, where there is one."""
     nearest = next((r for plan in reversed(found) for r in plan.rejected if r.candidate.accelerator == name), None)
-    return name, "none", "", "", rejection_text(nearest.rejections[0]) if nearest else "not sold on demand in a region of the catalog", ""
+    return (
+        name.removeprefix("NVIDIA "),
+        "none",
+        "",
+        "",
+        rejection_text(nearest.rejections[0]) if nearest else "not sold on demand in a region of the catalog",
+        "",
+    )
 
 
 def _usd(value: float) -> str:
@@ -143,10 +157,10 @@ def page(today: date) -> str:
     names = sorted(row.name for row in catalog.accelerators if row.name in sold)
     parts = [
         "# Everyday jobs on every accelerator",
-        f"{today.isoformat()}. `python benchmarks/cards.py` writes this page: {len(JOBS)} jobs on {len(names)} accelerators. A row is the "
-        "machine with the lowest cost of the whole job, start-up included, at list prices on demand; several machines where one does not "
-        "hold the job. Numbers are medians; the range in brackets is p10 to p90. Chats are sized so that 95 % of requests meet the goals "
-        "at p80 of the estimate: first token in 2 s, 100 ms per further token, 20 requests per second.",
+        f"{today.isoformat()}. `make bench` writes this page: {len(JOBS)} jobs on {len(names)} accelerators. A row is the machine with the\n"
+        "lowest cost of the whole job, start-up included, at list prices on demand; several machines where one does not hold the job.\n"
+        "Numbers are medians; the range in brackets is p10 to p90. Chats are sized so that 95 % of requests meet the goals at p80 of the\n"
+        "estimate: first token in 2 s, 100 ms per further token, 20 requests per second.",
     ]
     for job in JOBS:
         found = plans(job, catalog, today)
