@@ -157,8 +157,8 @@ def page(today: date) -> str:
     names = sorted(row.name for row in catalog.accelerators if row.name in sold)
     parts = [
         "# Everyday jobs on every accelerator",
-        f"{today.isoformat()}. `make bench` writes this page: {len(JOBS)} jobs on {len(names)} accelerators. A row is the machine with the\n"
-        "lowest cost of the whole job, start-up included, at list prices on demand; several machines where one does not hold the job.\n"
+        f"{today.isoformat()}. `make bench` writes this page: {len(JOBS)} jobs on {len(names)} accelerators. A row is the machine with\n"
+        "the lowest cost of the whole job, start-up included, at list prices on demand; several machines where one does not hold the job.\n"
         "Numbers are medians; the range in brackets is p10 to p90. Chats are sized so that 95 % of requests meet the goals at p80 of the\n"
         "estimate: first token in 2 s, 100 ms per further token, 20 requests per second.",
     ]
