@@ -33,7 +33,7 @@ def report(points: Iterable[Point], kind: str = "grouped") -> Iterator[tuple[str
     by_table: dict[str, list[Point]] = {}
     for point in points:
         by_table.setdefault(point.table, []).append(point)
-    for name in (t.name for r in scoring_rules() for t in r.tables):
+    for name in dict.fromkeys(t.name for r in scoring_rules() for t in r.tables):  # a table may have rows of several files
         if held := by_table.get(name):
             yield _row(name, held, score(held), targets(name, kind))
 
