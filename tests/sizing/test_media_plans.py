@@ -165,3 +165,11 @@ def test_work_since_the_last_progress_is_repeated_after_a_reclaim():
         p = plan(f"{{{VIT}, {SMALL}{progress}}}", pinned("g6.xlarge", capacity="spot"))
         shares.append(p.chosen.goodput.share)
     assert shares[0] >= shares[1] > shares[2]
+
+
+def test_a_batch_of_speech_has_memory_for_the_keys_and_values_of_its_windows():
+    """Whisper large-v3: 32 decoder layers x 2 x 1,500 positions x 1,280 in 16 bit are 246 MB per window; 256 of them need 63 GB."""
+    job = "name: text, kind: batch, model: {base: whisper-large-v3}, audio: {seconds: 30}, data: {samples: 1e6}"
+    chosen = of(job, "g6e.xlarge").chosen
+    assert chosen.memory.activations_bytes > chosen.speed.batch_size * 246e6
+    assert chosen.speed.batch_size <= 140

@@ -119,3 +119,21 @@ def test_dora_keeps_the_outputs_that_it_scales():
     same = fit(job("sft", "lora, variant: rslora", more="parallelism: {recompute: none, micro_batch: 1}")).memory
     assert dora.activations_bytes > plain.activations_bytes
     assert same == plain
+
+
+@pytest.mark.parametrize("objective", ["sft", "dpo"])
+def test_unpacked_samples_cost_their_own_tokens_and_padding(objective):
+    """20,000 samples of 300 tokens, in sequences of 512 or 4,096: 6 million tokens, 1.3 times that padded. Half a sequence was counted."""
+    data = "{samples: 20000, tokens_per_sample: 300, packed: false}"
+    short, long = (
+        plan(job(objective, data=data, more="").replace("h: 4000", f"h: {n}").replace(", }", "}"), P5).facts for n in (512, 4096)
+    )
+    sequences = 2 if objective == "dpo" else 1
+    assert short.tokens == pytest.approx(long.tokens, rel=0.01)
+    assert long.tokens == pytest.approx(1.3 * sequences * 6e6, rel=0.01)
+
+
+def test_the_parts_of_a_step_are_within_it():
+    for found in (rl(), rl("ppo")):
+        speed = found.chosen.speed
+        assert speed.compute_s + speed.communication_s + speed.bubble_s + speed.rollout_s <= speed.step_s * 1.001

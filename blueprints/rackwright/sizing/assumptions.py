@@ -63,7 +63,9 @@ class Assumptions:
         4 * GIB, "bytes per accelerator", f"{OWN}: data loaders and one 4 GiB weight shard in flight", scope="all"
     )
 
-    unpacked_slot: float = _training(0.5, "of a full sequence", f"{OWN}: what an unpacked sample costs at least, padded to its batch")
+    padding: float = _training(
+        1.3, "times the tokens of unpacked samples", f"{OWN}: samples are padded to the longest of their micro-batch"
+    )
     adapter_share: float = _training(0.005, "of the weights", f"{OWN}: trained by LoRA where no layer widths are known")
     default_sequence_length: int = _training(4096, "tokens", OWN)
     default_finetune_batch: int = _training(32, "sequences", OWN)

@@ -172,7 +172,7 @@ def _sample_tokens(w: Pretrain | Finetune) -> float | None:
 
 
 def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, objective: Objective, a: Assumptions) -> float:
-    """Sequences of the run, epochs included. Unpacked samples take one slot each, padded to the longest of a batch."""
+    """Sequences of full length of the run, epochs included. Unpacked samples are padded to the longest of a micro-batch, and truncated."""
     d = w.data
     if sampled:
         return (d.samples or d.tokens or 0.0) * d.epochs
@@ -180,4 +180,4 @@ def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, objective: 
         return d.tokens * d.epochs / sequence
     count = (d.samples or 0.0) * d.epochs * objective.sequences
     filled = count * (_sample_tokens(w) or sequence) / sequence
-    return filled if _is_packed(w, objective) else max(filled, count * a.unpacked_slot)
+    return filled if _is_packed(w, objective) else min(filled * a.padding, count)

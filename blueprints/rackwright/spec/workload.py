@@ -96,7 +96,8 @@ class _Inference(_Workload):
     sequence_length: PositiveInt | None = None
     """Mean tokens of a document (encoders, and language models that compute embeddings)."""
     batch_size: PositiveInt | None = None
-    """Maximum samples per pass of the network (image, audio, document); default: searched."""
+    """Samples per pass of the network (image, audio, document), for which there must be memory; a service runs up to as many together;
+    default: searched."""
     quantization: WeightsFormat = "auto"
     """Number format of the weights. awq, gptq: weights quantized beforehand to 4 bits in groups of 128, multiplied in 16 bit."""
     kv_dtype: Literal["auto", "bf16", "fp8"] = "auto"

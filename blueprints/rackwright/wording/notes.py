@@ -16,8 +16,8 @@ TEXTS = {
     NoteKind.ONE_TOKEN_ANSWERS: (
         "Answers have one token (output_tokens.mean: 1), so no time per output token (TPOT) exists; only the time to the first token counts"
     ),
-    NoteKind.PIN_COSTS: "The pinned {pinned} costs {usd:,.0f} USD more than {free}, the cheapest candidate without the pin",
-    NoteKind.PIN_SAVES: "The pinned {pinned} is {usd:,.0f} USD cheaper than {free}, the cheapest candidate without the pin",
+    NoteKind.PIN_COSTS: "The pinned {pinned} costs {usd:,.2f} USD more than {free}, the cheapest candidate without the pin",
+    NoteKind.PIN_SAVES: "The pinned {pinned} is {usd:,.2f} USD cheaper than {free}, the cheapest candidate without the pin",
     NoteKind.REQUESTS_TOO_LONG: "Requests of {tokens:,} tokens exceed the {positions:,} positions that the model supports",
     NoteKind.REVENUE_AT_PEAK: "Revenue is at most {earned_usd:,.0f} USD a month at peak traffic; machines cost {cost_usd:,.0f} USD a month",
     NoteKind.SEQUENCE_TOO_LONG: "The sequence length of {tokens:,} tokens exceeds the {positions:,} positions that the model supports",

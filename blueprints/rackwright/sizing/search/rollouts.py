@@ -49,8 +49,15 @@ def _combined(job: TrainingJob, trained: Outcome, generated: Outcome, sent_s: fl
     rollout_s = generated.work_s + sent_s
     work = trained.work_s + rollout_s * job.objective.steps
     rates = _rates(trained.speed, trained.work_s / work)
-    speed = replace(trained.speed, step_s=work / job.objective.steps, rollout_s=rollout_s, **rates)
+    parts = _parts(trained.speed, trained.work_s / job.objective.steps)
+    speed = replace(trained.speed, step_s=work / job.objective.steps, rollout_s=rollout_s, **rates, **parts)
     return replace(trained, speed=speed, work_s=work, band=UNKNOWN, evidence=UNKNOWN.words)
+
+
+def _parts(speed: Speed, trained_s: float) -> dict[str, float]:
+    """Parts of a step that the trainer takes, whose samples are shorter than the sequences of the search."""
+    parts = {name: getattr(speed, name) for name in ("compute_s", "communication_s", "bubble_s")}
+    return {name: part * trained_s / speed.step_s for name, part in parts.items() if part is not None and speed.step_s}
 
 
 def _rates(speed: Speed, share: float) -> dict[str, float]:
