@@ -169,6 +169,8 @@ def _time(side: Side, plan: SizingPlan) -> Cells:
         "compute": speed.compute_s,
         "exposed communication": speed.communication_s,
         "pipeline bubble": speed.bubble_s,
+        "rollout": speed.rollout_s,
+        "waiting for samples": speed.input_s,
         "first token, p80": speed.ttft_s or _missed_s(side, Limit.TTFT),
         "first token, p50": speed.ttft_p50_s,
         "each later token, p80": speed.tpot_s or _missed_s(side, Limit.TPOT),

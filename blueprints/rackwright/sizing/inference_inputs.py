@@ -55,6 +55,9 @@ def inference_inputs(w: Serve | Batch, a: Assumptions) -> WorkloadInputs:
         sample=scaled.sample,
         batch_size=w.batch_size,
     )
+    if s := w.speculation:
+        source = "arithmetic (arXiv 2211.17192, eq. 1); no published run calibrates it"
+        assumed.append(Assumption("speculation", f"{s.draft} drafts, {s.acceptance:.0%} accepted", "tokens per step", source))
     if isinstance(w, Serve):
         job = _service(w, job, a)
         if w.requests_per_second is None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Tag
+from pydantic import Discriminator, Field, Tag
 
 from rackwright.spec.base import PLAIN, Flag, Id, Part, PositiveInt, Text, Uri, Variable
 from rackwright.spec.quantity import Count, Duration, Percent, Size, TokenLength
@@ -174,8 +174,8 @@ class MeasuredRun(Part):
 class Speculation(Part):
     """Speculative decoding: draft tokens that the model accepts or replaces."""
 
-    draft: PositiveInt = 3
-    """Draft tokens per step."""
+    draft: Annotated[int, Field(ge=1, le=16, strict=True)] = 3
+    """Draft tokens per step, 1 to 16."""
     acceptance: Percent
     """Share of draft tokens that the model accepts, measured on your requests."""
     draft_model: Text | None = None

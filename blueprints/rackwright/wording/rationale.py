@@ -125,14 +125,15 @@ def _alone(c: Candidate, rejected: Sequence[Rejected]) -> Iterator[str]:
 
 
 def _smaller(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected]) -> Iterator[str]:
-    """The cheapest candidate for the same work with less accelerator memory, or as much in fewer accelerators; where none meets the goals,
-    what the nearest one lacks."""
+    """The cheapest candidate for the same work with less accelerator memory or fewer accelerators; where none meets the goals, what the
+    nearest one lacks."""
     c = chosen.candidate
 
     def smaller(item: Fit | Rejected) -> bool:
         o = item.candidate
         other = o.machine + o.topology != c.machine + c.topology and o.capacity == c.capacity
-        return other and (c.is_spread or not o.is_spread) and o.accelerator_memory_bytes > 0 and _size(o) < _size(c)
+        less = _memory_bytes(o) < _memory_bytes(c) or o.accelerators < c.accelerators
+        return other and (c.is_spread or not o.is_spread) and o.accelerator_memory_bytes > 0 and less
 
     fit = min((f for f in fits if f.cost_usd and smaller(f)), key=lambda f: f.cost_usd.p50 if f.cost_usd else 0.0, default=None)
     if fit is not None:
@@ -145,9 +146,9 @@ def _smaller(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected]) -> 
         yield f"The next smaller, {candidate_name(miss.candidate)}: {_shortfalls(miss)}."
 
 
-def _size(c: Candidate) -> tuple[float, int]:
-    """Accelerator memory in all, then number of accelerators."""
-    return c.accelerators * c.accelerator_memory_bytes, c.accelerators
+def _memory_bytes(c: Candidate) -> float:
+    """Accelerator memory in all."""
+    return c.accelerators * c.accelerator_memory_bytes
 
 
 def _larger(chosen: Fit, plan: SizingPlan) -> Iterator[str]:

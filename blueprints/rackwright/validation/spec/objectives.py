@@ -1,4 +1,4 @@
-"""S-145 to S-148: objectives of fine-tuning."""
+"""S-145 to S-148 and S-150: objectives of fine-tuning."""
 
 from collections.abc import Iterator
 
@@ -35,12 +35,32 @@ def samples_of_rollouts_are_prompts(context: SpecContext) -> Iterator[Violation]
                     yield Violation(at / "data" / key, fix, f"`{key}` has no effect with `rollout`", about_key=True)
 
 
+@rule("S-150")
+def sequences_hold_the_answers(context: SpecContext) -> Iterator[Violation]:
+    """sequence_length must hold a prompt with its answer, at the 95th percentile where it is given, and the model such a sequence."""
+    for at, workload, architecture in known(context):
+        if not isinstance(workload, Finetune) or workload.rollout is None:
+            continue
+        both = workload.rollout.input_tokens, workload.rollout.output_tokens
+        need, limit = sum(tokens.p95 or tokens.mean for tokens in both), architecture.max_context
+        if workload.sequence_length and workload.sequence_length < need:
+            message = f"A prompt with its answer has {need:,.0f} tokens; sequence_length is {workload.sequence_length:,}"
+            yield Violation(at / "sequence_length", f"set {need:.0f} or more, or leave it out", message)
+        if limit and need > limit:
+            message = f"A prompt with its answer has {need:,.0f} tokens, more than the model's context of {limit:,}"
+            yield Violation(at / "rollout", "shorten the answers, or choose a model with a longer context", message)
+
+
 @rule("S-147")
 def objectives_need_a_language_model(context: SpecContext) -> Iterator[Violation]:
-    """Objectives other than sft require a language model."""
+    """Objectives other than sft, and p-tuning, require a language model."""
     for at, workload, architecture in known(context):
-        if isinstance(workload, Finetune) and workload.objective != "sft" and architecture.kind != "llm":
+        if not isinstance(workload, Finetune) or architecture.kind == "llm":
+            continue
+        if workload.objective != "sft":
             yield Violation(at / "objective", "set sft", f"Objective {workload.objective} requires a language model")
+        if workload.adapter.type == "p-tuning" and architecture.kind != "encoder":
+            yield Violation(at / "adapter" / "type", "set lora", "p-tuning trains a prompt of a language model")
 
 
 @rule("S-148")
