@@ -20,6 +20,7 @@ from rackwright.spec.workload_parts import Speculation, Tokens
 
 COMPILED = Assumption("engine", "torch.compile", "", OWN)
 """Engine of networks that generate no text: faster than eager kernels, slower than TensorRT."""
+SPECULATION_SOURCE = "arithmetic (arXiv 2211.17192, eq. 1); no published run calibrates it"
 GROUPED = {"awq": "int4", "gptq": "int4"}
 """Quantization methods whose weights have 4 bits and a 16-bit scale per group of 128."""
 
@@ -56,8 +57,7 @@ def inference_inputs(w: Serve | Batch, a: Assumptions) -> WorkloadInputs:
         batch_size=w.batch_size,
     )
     if s := w.speculation:
-        source = "arithmetic (arXiv 2211.17192, eq. 1); no published run calibrates it"
-        assumed.append(Assumption("speculation", f"{s.draft} drafts, {s.acceptance:.0%} accepted", "tokens per step", source))
+        assumed.append(Assumption("speculation", f"{s.acceptance:g}", "accepted share of drafts", SPECULATION_SOURCE))
     if isinstance(w, Serve):
         job = _service(w, job, a)
         if w.requests_per_second is None:
