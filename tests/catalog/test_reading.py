@@ -23,8 +23,11 @@ BROKEN = [
     ("prices_aws.csv", "usd_per_hour", "price", r"^prices_aws.csv:1: unknown column price; no column usd_per_hour"),
     ("prices_aws.csv", "on-demand,0.526", "on-demand,cheap", r"^prices_aws.csv:2: usd_per_hour: could not convert"),
     ("prices_aws.csv", "on-demand,0.526", "on-demand,0", r"^prices_aws.csv:2: usd_per_hour: is zero; unknown is blank"),
-    ("prices_aws.csv", "on-demand,0.526", "on-demand,-1", r"^prices_aws.csv:2: .* negative"),
-    ("prices_aws.csv", "on-demand,0.526", "on-demand,nan", r"^prices_aws.csv:2: .* negative or infinite"),
+    ("prices_aws.csv", "on-demand,0.526", "on-demand,-1", r"^prices_aws.csv:2: usd_per_hour: '-1' is not between 0 and 1e\+18"),
+    ("prices_aws.csv", "on-demand,0.526", "on-demand,nan", r"^prices_aws.csv:2: .* not between 0"),
+    ("prices_aws.csv", "on-demand,0.526", "on-demand,1e+308", r"^prices_aws.csv:2: usd_per_hour: '1e\+308' is not between 0 and 1e\+18"),
+    ("prices_aws.csv", "on-demand,0.526", "on-demand,1e-300", r"^prices_aws.csv:2: usd_per_hour: '1e-300' is smaller than 1e-12; unknown is"),
+    ("fees.csv", "us-east-1,0.045,hour", "us-east-1,1e+308,hour", r"^fees.csv:4: usd: '1e\+308' is not between 0 and 1e\+18"),
     ("prices_aws.csv", "on-demand,0.526", "rented,0.526", r"^prices_aws.csv:2: capacity: 'rented' is not a valid"),
     (
         "prices_aws.csv",

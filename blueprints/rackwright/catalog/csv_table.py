@@ -13,6 +13,8 @@ Parse = Callable[[str], Any]
 Record = dict[str, Any]
 MIB, GB = 2**20, 10**9
 DATE = re.compile(r"20\d\d(-\d\d(-\d\d)?)?")
+SMALLEST, LARGEST = 1e-12, 1e18
+"""Limits of a cell's number, in the unit of its column: products and ratios of a few of them stay finite."""
 
 
 def text(cell: str) -> str:
@@ -42,15 +44,17 @@ def day(cell: str) -> str:
 
 def number(cell: str) -> float:
     value = float(cell)
-    if not 0 <= value < float("inf"):
-        raise ValueError(f"{cell!r} is negative or infinite")
+    if not 0 <= value <= LARGEST:
+        raise ValueError(f"{cell!r} is not between 0 and {LARGEST:g}")
+    if 0 < value < SMALLEST:
+        raise ValueError(f"{cell!r} is smaller than {SMALLEST:g}; unknown is blank")
     return value
 
 
 def count(cell: str) -> int:
     value = int(cell)
-    if value < 0:
-        raise ValueError(f"{cell!r} is negative")
+    if not 0 <= value <= LARGEST:
+        raise ValueError(f"{cell!r} is not between 0 and {LARGEST:g}")
     return value
 
 
