@@ -26,7 +26,7 @@ BROKEN = [
     ("prices_aws.csv", "on-demand,0.526", "on-demand,-1", r"^prices_aws.csv:2: usd_per_hour: '-1' is not between 0 and 1e\+18"),
     ("prices_aws.csv", "on-demand,0.526", "on-demand,nan", r"^prices_aws.csv:2: .* not between 0"),
     ("prices_aws.csv", "on-demand,0.526", "on-demand,1e+308", r"^prices_aws.csv:2: usd_per_hour: '1e\+308' is not between 0 and 1e\+18"),
-    ("prices_aws.csv", "on-demand,0.526", "on-demand,1e-300", r"^prices_aws.csv:2: usd_per_hour: '1e-300' is smaller than 1e-12; unknown is"),
+    ("prices_aws.csv", "on-demand,0.526", "on-demand,1e-300", r"^prices_aws.csv:2: usd_per_hour: '1e-300' is smaller than 1e-12; unknown"),
     ("fees.csv", "us-east-1,0.045,hour", "us-east-1,1e+308,hour", r"^fees.csv:4: usd: '1e\+308' is not between 0 and 1e\+18"),
     ("prices_aws.csv", "on-demand,0.526", "rented,0.526", r"^prices_aws.csv:2: capacity: 'rented' is not a valid"),
     (
