@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from rackwright.spec.base import PLAIN, Flag, Id, Part, PositiveInt, Text, Uri, Variable
-from rackwright.spec.quantity import Count, Duration, Percent, Size, TokenLength
+from rackwright.spec.quantity import Count, Duration, MeasuredRate, Percent, Size, TokenLength
 
 auto_or_quantity = Discriminator(lambda value: "<auto>" if value == "auto" else PLAIN)
 WeightsFormat = Literal["auto", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "nf4", "awq", "gptq"]
@@ -167,7 +167,7 @@ class MeasuredRun(Part):
     """Number of accelerators used at the same time."""
     memory: Size
     """Peak memory of one accelerator."""
-    samples_per_second: Count
+    samples_per_second: MeasuredRate
     """Samples per second of all accelerators together, whatever a sample is to you."""
 
 
