@@ -19,6 +19,7 @@ CODES = {
     "C-unsupported": "a plan that a component does not support",
     "C-wide-replica": "a replica over more machines than the blueprint supports",
     "C-workload": "a kind of workload that the blueprint does not support",
+    "D-batch": "a batch that the spec sets and for which no accelerator has memory",
     "D-by-hand": "the decision file was edited after it was written, or has no digest",
     "D-difference": "a value of an edited decision file that a new choice does not record",
     "D-edited": "the spec was edited after the decision, which still satisfies it",
