@@ -171,6 +171,17 @@ def test_accepted_drafts_reduce_tpot_and_rejected_drafts_increase_it():
     assert good.tpot_s.p50 < plain.tpot_s.p50 < bad.tpot_s.p50
 
 
+def test_drafts_widen_the_interval_by_the_range_of_their_acceptance():
+    plain, drafted = estimate(serving_data()), estimate(serving_data(speculation={"draft": 3, "acceptance": 0.7, "draft_share": 0.1}))
+    assert plain.tpot_s
+    assert drafted.tpot_s
+    assert plain.output_tokens_per_s
+    assert drafted.output_tokens_per_s
+    for before, after in ((plain.tpot_s, drafted.tpot_s), (plain.output_tokens_per_s, drafted.output_tokens_per_s)):
+        assert after.p90 / after.p50 > before.p90 / before.p50
+        assert after.p10 / after.p50 < before.p10 / before.p50
+
+
 def test_adapters_take_memory_and_time_of_a_server():
     plain, many = estimate(serving_data()), estimate(serving_data(loras=16, lora_rank=64))
     assert plain.tpot_s

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.estimator.config.engines import engine_family
-from rackwright.estimator.config.resolve import speculation_fields
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import model_dimensions
+from rackwright.estimator.serving.speculation import ACCEPTANCE_RANGE, speculation_fields
 from rackwright.estimator.serving.transcript import TOKENS_PER_SECOND
 from rackwright.sizing.assumptions import OWN, Assumptions
 from rackwright.sizing.job import ServingJob, WorkloadInputs, weight_bytes
@@ -56,8 +56,8 @@ def inference_inputs(w: Serve | Batch, a: Assumptions) -> WorkloadInputs:
         sample=scaled.sample,
         batch_size=w.batch_size,
     )
-    if s := w.speculation:
-        assumed.append(Assumption("speculation", f"{s.acceptance:g}", "accepted share of drafts", SPECULATION_SOURCE))
+    if w.speculation:
+        assumed.append(_acceptance(w.speculation))
     if isinstance(w, Serve):
         job = _service(w, job, a)
         if w.requests_per_second is None:
@@ -84,6 +84,11 @@ def _service(w: Serve, job: ServingJob, a: Assumptions) -> ServingJob:
 
 def _speculation(s: Speculation | None) -> tuple[tuple[str, float], ...]:
     return tuple(speculation_fields(s.draft, s.acceptance, s.draft_share).items()) if s else ()
+
+
+def _acceptance(s: Speculation) -> Assumption:
+    unit = f"accepted share of drafts, {ACCEPTANCE_RANGE:g} either way at p10 and p90"
+    return Assumption("speculation", f"{s.acceptance:g}", unit, SPECULATION_SOURCE)
 
 
 def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, scaled: ScaledNetwork, longest: int) -> WorkloadFacts:

@@ -15,6 +15,7 @@ from rackwright.estimator.serving import decode, memory
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.first_token import TtftCoefficients, first_token_seconds
 from rackwright.estimator.serving.iteration import DecodeCoefficients, prefill_seconds, running_requests, token_seconds
+from rackwright.estimator.serving.speculation import rate_quantiles, time_quantiles
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, linear_bytes
 from rackwright.sizing.metrics import ParallelLayout
@@ -33,6 +34,8 @@ RATE_ROUNDS = 7
 """Rounds of TRIALS_PER_ROUND rates; the last step is 1 part in 10^6 of the rate."""
 PRIOR = DecodeCoefficients()
 """Decode coefficients that the first-token model was fitted with; the estimator uses the same."""
+WIDENED = {"decode": time_quantiles, "offline": rate_quantiles}
+"""Fitted model -> its quantiles under speculative decoding."""
 NORMAL = {50: 0.0, 90: 1.282, 95: 1.645, 99: 2.326}
 
 
@@ -218,9 +221,10 @@ def interval_factors(
     by_chip: dict[str, tuple[Spread, float]] = {}
     for t in machines.targets:
         if t.accelerator not in by_chip:
-            case = ServingCase(job.network, t.chip, t.wires, engine=job.engine)
+            case = ServingCase(job.network, t.chip, t.wires, engine=job.engine, **dict(job.speculation))
             generation = t.chip.evidence_group if not is_cache else ""
             found = c.residual(model.name, model.classes(case), generation)
+            found = WIDENED[model.name](found, case) if model.name in WIDENED else found
             spread = Spread.of_rate(found) if is_rate else Spread.of_time(found)
             by_chip[t.accelerator] = spread, c.factor(model.name, model.classes(case), t.chip.evidence_group)
     return [by_chip[t.accelerator] for t in machines.targets]
