@@ -16,6 +16,7 @@ CODES = {
     "C-neuron-model": "a model or an option that AWS's vLLM for Neuron does not document",
     "C-neuron-split": "a replica over an unsupported number of Neuron devices or cores",
     "C-no-path": "a blueprint that is not supported on the cloud",
+    "C-server-option": "an option of a service that the model server of this release does not have",
     "C-unsupported": "a plan that a component does not support",
     "C-wide-replica": "a replica over more machines than the blueprint supports",
     "C-workload": "a kind of workload that the blueprint does not support",

@@ -168,6 +168,11 @@ class ServingJob:
     sample: Sample = NO_SAMPLE
     batch_size: int | None = None
     latency_key: str = "ttft"
+    is_chunked: bool = True
+    batched_tokens: int | None = None
+    """Tokens of one iteration, where the spec sets them."""
+    pools: tuple[int, int] | None = None
+    """Prefill and decode replicas of a disaggregated service, (0, 0) where both are searched; None: each replica does both."""
 
     @property
     def ttft_s(self) -> float | None:

@@ -184,6 +184,15 @@ class Speculation(Part):
     """Weights of the draft model over those of the model."""
 
 
+class Disaggregation(Part):
+    """Replicas that compute prompts only and replicas that generate answers only; the KV cache of a prompt is sent between them."""
+
+    prefill: PositiveInt
+    """Replicas that compute prompts."""
+    decode: PositiveInt
+    """Replicas that generate answers."""
+
+
 class Rollout(Part):
     """Answers that a reinforcement-learning objective generates before each optimizer step, on the same accelerators."""
 

@@ -33,6 +33,8 @@ class ServingCase:
     cached_share: Num = 0.0
     memory_share: Num = 0.9
     batched_tokens: Num = 8192.0
+    extra_parts: Num = 0.0
+    """Iterations that compute a prompt, beyond those of the engine's default batch, which the fitted coefficients include."""
     max_sequences: Num = 0.0
     """Limit of running sequences; 0: the engine's default."""
     max_context: Num = 0.0

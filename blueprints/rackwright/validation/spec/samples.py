@@ -32,7 +32,9 @@ WITHOUT_ANSWERS = {
     "llm": "embeddings have no output tokens and keep no KV cache",
 }
 """Kind of model, or a language model that computes embeddings -> why options of text generation mean nothing."""
-OF_ANSWERS = ("speculation", "kv_dtype", "prefix_cache_hit_rate", "tpot")
+OF_ANSWERS = (
+    "speculation", "kv_dtype", "prefix_cache_hit_rate", "chunked_prefill", "max_batched_tokens", "disaggregation", "tpot",
+)  # fmt: skip
 """Options of text generation."""
 GROUPED_KINDS = ("llm", "speech", "other")
 """Kinds of model whose layers awq and gptq quantize."""

@@ -1,13 +1,16 @@
-"""S-149, S-162, S-163: options of model servers."""
+"""S-149, S-162 to S-166: options of model servers."""
 
 from collections.abc import Iterator
 
-from rackwright.diagnostics.problem import Level
+from rackwright.diagnostics.problem import Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.workload import Batch, Serve
+from rackwright.spec.workload_parts import Disaggregation
 from rackwright.validation.spec.registry import SpecContext, rule
 
 GROUPED = ("awq", "gptq")
+CARRIED = ("kv_dtype", "speculation", "chunked_prefill", "max_batched_tokens")
+"""Options that are arguments of the server."""
 MAX_ACCEPTANCE = 0.9
 """Accepted share of draft tokens above which a value is doubtful. Drafts of smaller models reach 0.5 to 0.9
 (arXiv 2211.17192, section 4.2)."""
@@ -43,3 +46,37 @@ def grouped_weights_multiply_in_sixteen_bit(context: SpecContext) -> Iterator[Vi
             message = f"Weights in {workload.quantization} are multiplied in 16 bit; precision is {workload.precision}"
             fix = f"set auto; or leave {workload.quantization} out and set quantization: {workload.precision}"
             yield Violation(at / "precision", fix, message)
+
+
+@rule("S-164", Level.WARNING, stage=Stage.BUILD)
+def own_arguments_have_the_options(context: SpecContext) -> Iterator[Violation]:
+    """`run.args` replaces the arguments of the server, so it must have those of the options that sizing counts with."""
+    for at, workload in context.each(Serve):
+        fields = type(workload).model_fields
+        given = [key for key in CARRIED if getattr(workload, key) != fields[key].default]
+        if workload.run.args and given:
+            message = f"`args` replaces the server's arguments; plan and bill count with {', '.join(given)}, which it must set"
+            yield Violation(at / "run" / "args", "add their arguments, or leave args out", message, about_key=True, blocks_update=False)
+
+
+@rule("S-165")
+def pools_are_within_the_replicas(context: SpecContext) -> Iterator[Violation]:
+    """The replicas of `disaggregation` together must be at least min_replicas and at most max_replicas."""
+    for at, workload in context.each(Serve):
+        pools = workload.disaggregation
+        if isinstance(pools, Disaggregation):
+            total, least, most = pools.prefill + pools.decode, workload.min_replicas, workload.max_replicas
+            limit = "min_replicas" if total < least else "max_replicas" if most is not None and total > most else ""
+            if limit:
+                message = f"{pools.prefill} prefill and {pools.decode} decode replicas are {total}; {limit} is {getattr(workload, limit)}"
+                yield Violation(at / "disaggregation", f"set {limit} to {total}, or auto", message)
+
+
+@rule("S-166")
+def whole_prompts_fill_the_batch(context: SpecContext) -> Iterator[Violation]:
+    """Without chunked prefill an iteration holds the longest request, so max_batched_tokens must not be below max_context."""
+    for at, workload in context.each(Serve, Batch):
+        tokens, longest = workload.max_batched_tokens, workload.max_context
+        if workload.chunked_prefill is False and tokens and longest and tokens < longest:
+            message = f"max_batched_tokens ({tokens:,}) is below max_context ({longest:,}), and chunked_prefill is false"
+            yield Violation(at / "max_batched_tokens", f"set {longest} or more, or leave it out", message)
