@@ -6,6 +6,8 @@ from rackwright.estimator.serving.case import ServingCase
 ACCEPTANCE_RANGE = 0.1
 """Half the range (p10 to p90) of the accepted share of drafts around the stated one. One pair of models accepts 0.53 to 0.75 over two
 tasks and two temperatures (arXiv 2211.17192, table 2)."""
+MAX_ACCEPTANCE = 0.9
+"""Accepted share of drafts above which a value is doubtful. Drafts of smaller models reach 0.5 to 0.9 (arXiv 2211.17192, section 4.2)."""
 
 
 def speculation_fields(draft: int, acceptance: float, draft_share: float) -> dict[str, float]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.diagnostics.rule import Violation
+from rackwright.estimator.serving.speculation import MAX_ACCEPTANCE
 from rackwright.spec.workload import Batch, Serve
 from rackwright.spec.workload_parts import Disaggregation
 from rackwright.validation.spec.registry import SpecContext, rule
@@ -11,9 +12,6 @@ from rackwright.validation.spec.registry import SpecContext, rule
 GROUPED = ("awq", "gptq")
 CARRIED = ("kv_dtype", "speculation", "chunked_prefill", "max_batched_tokens")
 """Options that are arguments of the server."""
-MAX_ACCEPTANCE = 0.9
-"""Accepted share of draft tokens above which a value is doubtful. Drafts of smaller models reach 0.5 to 0.9
-(arXiv 2211.17192, section 4.2)."""
 
 
 @rule("S-149")
