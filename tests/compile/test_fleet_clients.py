@@ -4,6 +4,7 @@ import json
 
 import pytest
 from rackwright.compile.kubernetes.aws.serving import TLS_POLICY
+from rackwright.diagnostics.errors import UserError
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload_parts import API_KEY_VARIABLE
 
@@ -147,3 +148,31 @@ def test_drafts_are_configured_in_the_server(speculation, config):
     (server,) = servers(changed(FLEETS["gke"], {"speculation": speculation}))
     (given,) = [arg.partition("=")[2] for arg in server["args"] if arg.startswith("--speculative-config=")]
     assert json.loads(given) == config
+
+
+@pytest.mark.parametrize(
+    ("options", "argument"),
+    [
+        ({"kv_dtype": "fp8"}, "--kv-cache-dtype=fp8"),
+        ({"kv_dtype": "int8"}, "--kv-cache-dtype=int8_per_token_head"),
+        ({"max_batched_tokens": 4096}, "--max-num-batched-tokens=4096"),
+        ({"chunked_prefill": True}, "--enable-chunked-prefill"),
+    ],
+)
+def test_options_are_arguments_of_the_server(options, argument):
+    (server,) = servers(changed(FLEETS["gke"], options))
+    assert argument in server["args"]
+
+
+@pytest.mark.parametrize(
+    ("options", "path"),
+    [
+        ({"chunked_prefill": False}, "workloads[0].chunked_prefill"),
+        ({"disaggregation": "auto"}, "workloads[0].disaggregation"),
+        ({"kv_dtype": "int8", "model": {"base": "deepseek-v2-lite"}}, "workloads[0].kv_dtype"),
+    ],
+)
+def test_options_that_the_server_lacks_are_refused(options, path):
+    with pytest.raises(UserError) as fault:
+        changed(FLEETS["gke"], options)
+    assert [(p.code, str(p.at)) for p in fault.value.problems] == [("C-server-option", path)]

@@ -171,6 +171,36 @@ def test_accepted_drafts_reduce_tpot_and_rejected_drafts_increase_it():
     assert good.tpot_s.p50 < plain.tpot_s.p50 < bad.tpot_s.p50
 
 
+def test_drafts_widen_the_interval_by_the_range_of_their_acceptance():
+    plain, drafted = estimate(serving_data()), estimate(serving_data(speculation={"draft": 3, "acceptance": 0.7, "draft_share": 0.1}))
+    assert plain.tpot_s
+    assert drafted.tpot_s
+    assert plain.output_tokens_per_s
+    assert drafted.output_tokens_per_s
+    for before, after in ((plain.tpot_s, drafted.tpot_s), (plain.output_tokens_per_s, drafted.output_tokens_per_s)):
+        assert after.p90 / after.p50 > before.p90 / before.p50
+        assert after.p10 / after.p50 < before.p10 / before.p50
+
+
+def test_an_acceptance_above_published_ones_gives_a_warning():
+    high, usual = (estimate(serving_data(speculation={"draft": 3, "acceptance": a, "draft_share": 0.1})) for a in (0.95, 0.9))
+    assert any("acceptance of drafts above 90%" in text for text in high.warnings)
+    assert not usual.warnings
+
+
+def test_small_parts_of_prompts_start_later():
+    long = {"input_tokens": 8000, "concurrency": 4}
+    default, small = estimate(serving_data(**long)), estimate(serving_data(**long, max_batched_tokens=512))
+    assert default.ttft_s
+    assert small.ttft_s
+    assert small.ttft_s.p50 > default.ttft_s.p50
+
+
+@pytest.mark.parametrize(("numbers", "format_"), [("fp8", "fp8"), ("int8", "int8_per_token_head")])
+def test_the_cache_format_is_an_argument_of_the_server(numbers, format_):
+    assert f"--kv-cache-dtype {format_}" in estimate(serving_data(kv_numbers=numbers)).launch["vllm"]
+
+
 def test_adapters_take_memory_and_time_of_a_server():
     plain, many = estimate(serving_data()), estimate(serving_data(loras=16, lora_rank=64))
     assert plain.tpot_s

@@ -180,3 +180,18 @@ def test_arrays_of_cases_agree_with_single_cases():
     together = stack_cases(cases)
     for formula in (kv_tokens, max_sequences, max_context_tokens, cache_bytes, lambda c, k: serving_memory(c, k).total):
         assert formula(together, K) == pytest.approx([float(formula(c, K)) for c in cases])
+
+
+def test_vllm_profiles_the_vision_tower_with_a_batch_of_images():
+    """gemma-3-27b: 8,192 image tokens are 131,072 patches, each with 3 x 1,152 and 2 x 4,304 values in 16 bit: 2.9 GiB."""
+    server = served("gemma-3-27b", "H100-80GB")
+    vllm, other = (activation_bytes(replace(server, engine=engine)) for engine in ("vllm", "trtllm"))
+    assert vllm == pytest.approx(8192 * 16 * (3 * 1152 + 2 * 4304) * 2)
+    assert other < vllm
+    assert activation_bytes(replace(server, engine="vllm", batched_tokens=2048.0)) == pytest.approx(vllm / 4)
+
+
+def test_small_cards_and_a100_have_the_small_defaults_of_vllm():
+    """256 sequences below 70 GiB and on A100 (vllm/engine/arg_utils.py); a large card has 1,024."""
+    few = {name: max_sequences(served("tinyllama-1.1b", name, input=16.0, output=16.0), K) for name in ("A100-80GB", "L4", "H100-80GB")}
+    assert few == {"A100-80GB": 256, "L4": 256, "H100-80GB": 1024}

@@ -42,3 +42,17 @@ def test_the_search_uses_the_formulas_of_the_estimator(base, adapter):
         found = estimate(parse_configuration(same(fit, base, adapter)))
         assert fit.memory.total_bytes == pytest.approx(found.peak_memory_bytes.p90, rel=1e-3), fit.candidate.label
         assert fit.speed.tokens_per_s == pytest.approx(found.tokens_per_s.p50, rel=1e-3), fit.candidate.label
+
+
+@pytest.mark.parametrize("objective", ["sft", "dpo"])
+def test_a_step_of_padded_samples_is_that_of_their_mean_length(objective):
+    """Samples of 1,000 tokens, 1.3 times that padded, in sequences of at most 4,096: a step takes 64 samples or pairs of 1,300 tokens."""
+    spec = finetune(adapter="none", more=f"objective: {objective}").replace("epochs: 1", "epochs: 1, packed: false")
+    for fit in alone(plan(spec, AWS).fits, 3):
+        config = same(fit, "llama-3.1-8b", "none") | {"sequence": 1300} | ({"global_batch": 128} if objective == "dpo" else {})
+        found, speed = estimate(parse_configuration(config)), fit.speed
+        if objective == "sft":
+            assert speed.step_s == pytest.approx(found.step_s.p50, rel=1e-3), fit.candidate.label
+            assert speed.tokens_per_s == pytest.approx(found.tokens_per_s.p50, rel=1e-3), fit.candidate.label
+        assert found.step_s.p50 <= speed.step_s * 1.001 <= 2 * found.step_s.p50, "the reference adds a third of the work"
+        assert speed.samples_per_s * speed.step_s == pytest.approx(128 if objective == "dpo" else 64)

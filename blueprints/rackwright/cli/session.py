@@ -66,7 +66,7 @@ class Session:
         with working("sizing", self.as_json):
             plan = self.pipeline.plan
         if not self.as_json:
-            tell(self.pipeline.pin_problems, str(self.path))
+            tell(self.pipeline.sizing_problems, str(self.path))
         return plan
 
     @cached_property
@@ -101,7 +101,7 @@ class Session:
         if self.as_json:
             from rackwright.report.plan_json import plan_json
 
-            emit(plan_json(self.plan, self.preview, (*self.reading.warnings, *self.pipeline.pin_problems)))
+            emit(plan_json(self.plan, self.preview, (*self.reading.warnings, *self.pipeline.sizing_problems)))
         else:
             from rackwright.report.terminal.console import console
             from rackwright.report.terminal.plan import show_plan

@@ -30,7 +30,7 @@ def validate(spec: SpecPath, as_json: AsJson = False) -> None:
     """Check a spec. Reports every problem with its line and fix."""
     session = Session.of(spec, as_json, None)
     found = session.pipeline.reading
-    warnings = (*found.warnings, *session.pipeline.pin_problems)
+    warnings = (*found.warnings, *session.pipeline.sizing_problems)
     if as_json:
         emit(failure(warnings, str(spec)) | {"ok": True, "notes": list(found.notes)})
     else:

@@ -10,6 +10,7 @@ from rackwright.clouds import supports
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.serving.neuron import unsupported_on_neuron
 from rackwright.diagnostics.problem import At, Problem, Stage
+from rackwright.spec.model import architecture_of
 from rackwright.spec.workload import Serve
 from rackwright.stackplan import BlueprintKind
 
@@ -20,6 +21,9 @@ MACHINE_KINDS = {
     BlueprintKind.TPU_POD: ("tpu",),
 }
 """Kinds of machine that each blueprint supports."""
+DISAGGREGATION = "https://docs.vllm.ai/en/v0.27.0/features/disagg_prefill/"
+CHUNKED_PREFILL = "https://docs.vllm.ai/en/v0.27.0/configuration/optimization/"
+CACHE_FORMATS = "https://docs.vllm.ai/en/v0.27.0/features/quantization/quantized_kvcache/"
 WORKLOAD = At() / "workloads" / 0
 
 
@@ -71,5 +75,24 @@ def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     if workload.engine not in ("auto", "vllm"):
         reason = f"Engine {workload.engine} is not supported; this release runs vLLM"
         yield Problem("C-engine", reason, WORKLOAD / "engine", "set it to auto")
+    yield from _server_options(context, workload)
     if context.machine.kind == "neuron":
         yield from unsupported_on_neuron(context)
+
+
+def _server_options(context: CompileContext, workload: Serve) -> Iterator[Problem]:
+    """Options that sizing counts with, and that the server of this release does not have. A server of your own is not checked."""
+    if workload.disaggregation is not None:
+        reason = "This release builds replicas that compute prompts and answers; it builds no router and no transfer of the KV cache"
+        fix = "leave it out; `rackwright estimate` prints the two server commands of a configuration with prefill and decode"
+        yield Problem("C-server-option", reason, WORKLOAD / "disaggregation", fix, link=DISAGGREGATION)
+    if workload.run.args:
+        return
+    if workload.chunked_prefill is False:
+        reason = "vLLM does not officially support generation without chunked prefill; it may stop or answer incorrectly"
+        fix = "leave it out, and set max_batched_tokens to the longest prompt: prompts are then computed whole"
+        yield Problem("C-server-option", reason, WORKLOAD / "chunked_prefill", fix, link=CHUNKED_PREFILL)
+    architecture = architecture_of(workload.model) if workload.kv_dtype == "int8" else None
+    if architecture and architecture.kv_lora_rank:
+        reason = "vLLM has no int8 cache for latent attention (MLA)"
+        yield Problem("C-server-option", reason, WORKLOAD / "kv_dtype", "set fp8 or auto", link=CACHE_FORMATS)

@@ -18,6 +18,8 @@ from rackwright.estimator.model.from_architecture import architecture_of, model_
 from rackwright.estimator.predict import ServingPrediction, TrainingPrediction
 from rackwright.estimator.predict_samples import SamplePrediction
 from rackwright.estimator.result import Estimate, MemoryTerms, PredictionInterval
+from rackwright.estimator.serving.first_token import extra_parts
+from rackwright.estimator.serving.speculation import MAX_ACCEPTANCE
 from rackwright.estimator.training.memory import usable_bytes
 from rackwright.estimator.training.run_time import run_time_fields
 
@@ -28,6 +30,7 @@ ADAPTER_SHARE = 0.005
 CANNOT_START = "The KV cache left beside the weights cannot hold the longest request, so the server does not start."
 QUEUE_GROWS = "The request rate exceeds what the replicas sustain, so the queue grows without limit. The output rate is their maximum."
 ONE_TOKEN = "output_tokens 1: an answer of one token has no time per output token (TPOT)"
+ACCEPTED = f"An acceptance of drafts above {MAX_ACCEPTANCE:.0%} is higher than published for draft models; measure it on your requests."
 PRIOR_ONLY_EVIDENCE = "prior only: no measured run of this class on this accelerator generation"
 
 
@@ -84,12 +87,17 @@ def _training(config: TrainingConfig, c: Calibration, catalog: Catalog) -> Estim
 
 def _serving(config: ServingConfig, c: Calibration, catalog: Catalog) -> Estimate:
     case = resolve.serving_case(config, catalog=catalog)
+    if config.max_batched_tokens:
+        default = resolve.serving_case(config.model_copy(update={"max_batched_tokens": None}), catalog=catalog).batched_tokens
+        case = replace(case, extra_parts=extra_parts(case, default))
     found = ServingPrediction.of(case, c)
     if config.prefill and config.decode:
         prefill, decode = (resolve.serving_case(config, pool, catalog=catalog) for pool in (config.prefill, config.decode))
         found = found.disaggregated(prefill, decode)
     memory = _as_floats(found.memory)
     output = found.rate_residuals.interval(found.output_tokens_per_s)
+    is_plausible = config.speculation is None or config.speculation.acceptance <= MAX_ACCEPTANCE
+    conditions = ((CANNOT_START, found.can_start), (QUEUE_GROWS, found.sustains_rate), (ACCEPTED, is_plausible))
     # the engine fills its memory budget, so the prediction error falls on the KV cache
     peak = PredictionInterval(memory.total, memory.total, memory.total, found.kv_residuals.n)
     return Estimate(
@@ -111,7 +119,7 @@ def _serving(config: ServingConfig, c: Calibration, catalog: Catalog) -> Estimat
         nearest=nearest_runs(config, case, catalog),
         assumptions=(*assumed.assumptions_of(config, case, catalog), *([ONE_TOKEN] if config.output_tokens <= 1 else [])),
         evidence=_evidence(found.tpot_residuals.interval(1.0)),
-        warnings=tuple(text for text, is_met in ((CANNOT_START, found.can_start), (QUEUE_GROWS, found.sustains_rate)) if not is_met),
+        warnings=tuple(text for text, is_met in conditions if not is_met),
         version=c.version,
     )
 

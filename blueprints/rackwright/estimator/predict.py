@@ -13,6 +13,7 @@ from rackwright.estimator.serving import decode, first_token, throughput
 from rackwright.estimator.serving import memory as serving_memory
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.iteration import DecodeCoefficients
+from rackwright.estimator.serving.speculation import rate_quantiles, time_quantiles
 from rackwright.estimator.training import adapter_memory, memory, step, tpu_step
 
 
@@ -150,8 +151,8 @@ class ServingPrediction:
             tpot_s=token_s,
             output_tokens_per_s=output * case.replicas,
             ttft_residuals=residuals_of(ttft, case, c),
-            tpot_residuals=residuals_of(tpot, case, c),
-            rate_residuals=residuals_of(rate if is_offline else tpot, case, c),
+            tpot_residuals=time_quantiles(residuals_of(tpot, case, c), case),
+            rate_residuals=rate_quantiles(residuals_of(rate if is_offline else tpot, case, c), case),
             kv_residuals=c.residual(kv.name, kv.classes(case)),
             calibrated=c,
         )

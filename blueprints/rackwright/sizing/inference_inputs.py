@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.estimator.config.engines import engine_family
-from rackwright.estimator.config.resolve import speculation_fields
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import model_dimensions
+from rackwright.estimator.serving.speculation import ACCEPTANCE_RANGE, speculation_fields
 from rackwright.estimator.serving.transcript import TOKENS_PER_SECOND
 from rackwright.sizing.assumptions import OWN, Assumptions
 from rackwright.sizing.job import ServingJob, WorkloadInputs, weight_bytes
@@ -16,11 +17,12 @@ from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, WorkloadFacts
 from rackwright.sizing.sample import ScaledNetwork, generates_text, request_sample
 from rackwright.spec.workload import Batch, Serve
-from rackwright.spec.workload_parts import Speculation, Tokens
+from rackwright.spec.workload_parts import Disaggregation, Speculation, Tokens
 
 COMPILED = Assumption("engine", "torch.compile", "", OWN)
 """Engine of networks that generate no text: faster than eager kernels, slower than TensorRT."""
 SPECULATION_SOURCE = "arithmetic (arXiv 2211.17192, eq. 1); no published run calibrates it"
+INT8_SCALE_BYTES = 4.0
 GROUPED = {"awq": "int4", "gptq": "int4"}
 """Quantization methods whose weights have 4 bits and a 16-bit scale per group of 128."""
 
@@ -39,31 +41,45 @@ def inference_inputs(w: Serve | Batch, a: Assumptions) -> WorkloadInputs:
         precision=w.precision if w.quantization == "auto" else GROUPED.get(w.quantization, w.quantization),
         products=w.precision,
         native=architecture.weights_format,
-        kv_element=1.0 if w.kv_dtype == "fp8" else 2.0,
         engine=engine_family("vllm" if w.engine == "auto" else w.engine, "serve").family,
         input_tokens=given.mean,
         input_p95=max(given.p95 or given.mean, given.mean),
         output_tokens=answer.mean,
         longest=max(longest, 1),
-        cached_share=w.prefix_cache_hit_rate,
         rate=0.0,
         requests=w.samples if isinstance(w, Batch) else 0.0,
         ttft=None,
         tpot=None,
         tensor=w.parallelism.tensor,
         pipeline=w.parallelism.pipeline,
-        speculation=_speculation(w.speculation),
         sample=scaled.sample,
         batch_size=w.batch_size,
+        **_server_options(w, n),
     )
-    if s := w.speculation:
-        assumed.append(Assumption("speculation", f"{s.acceptance:g}", "accepted share of drafts", SPECULATION_SOURCE))
+    if w.speculation:
+        assumed.append(_acceptance(w.speculation))
     if isinstance(w, Serve):
         job = _service(w, job, a)
         if w.requests_per_second is None:
             assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
     facts = _inference_facts(w, name, job, scaled, longest)
     return WorkloadInputs(job, facts, tuple(assumed), tuple(_inference_notes(w, architecture, job)))
+
+
+def _server_options(w: Serve | Batch, n: ModelDimensions) -> dict[str, Any]:
+    """Fields of the job that options of the model server set."""
+    return {
+        "kv_element": kv_element(w.kv_dtype, n),
+        "cached_share": w.prefix_cache_hit_rate,
+        "speculation": _speculation(w.speculation),
+        "is_chunked": w.chunked_prefill is not False,
+        "batched_tokens": w.max_batched_tokens,
+    }
+
+
+def kv_element(numbers: str, n: ModelDimensions) -> float:
+    """Bytes per cached value. int8 keeps a 32-bit scale per token and head (vLLM, int8_per_token_head)."""
+    return {"fp8": 1.0, "int8": 1.0 + INT8_SCALE_BYTES / (n.head_dim or INT8_SCALE_BYTES)}.get(numbers, 2.0)
 
 
 def _service(w: Serve, job: ServingJob, a: Assumptions) -> ServingJob:
@@ -78,12 +94,23 @@ def _service(w: Serve, job: ServingJob, a: Assumptions) -> ServingJob:
         min_replicas=w.min_replicas,
         max_replicas=w.max_replicas,
         latency_key="latency" if w.latency else "ttft",
+        pools=_pools(w.disaggregation),
         **adapters,
     )
 
 
+def _pools(d: Disaggregation | str | None) -> tuple[int, int] | None:
+    return (d.prefill, d.decode) if isinstance(d, Disaggregation) else (0, 0) if d else None
+
+
 def _speculation(s: Speculation | None) -> tuple[tuple[str, float], ...]:
     return tuple(speculation_fields(s.draft, s.acceptance, s.draft_share).items()) if s else ()
+
+
+def _acceptance(s: Speculation) -> Assumption:
+    return Assumption(
+        "speculation", f"{s.acceptance:g}", f"accepted share of drafts, {ACCEPTANCE_RANGE:g} either way at p10 and p90", SPECULATION_SOURCE
+    )
 
 
 def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, scaled: ScaledNetwork, longest: int) -> WorkloadFacts:

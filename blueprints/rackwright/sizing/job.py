@@ -82,10 +82,11 @@ NO_SAMPLE = Sample("token")
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """method: full, lora, qlora or p-tuning; sampled: whole samples are counted, not tokens (diffusion, vision); sequence: tokens of one
-    sequence; mean_length: of the real samples where they are padded, not packed; imbalance: tokens of the fullest expert over the mean;
-    flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter; batch: sequences; any_sixteen:
-    bf16 where the accelerator has it, else fp16; sample: of a network that is counted in whole samples.
+    """method: full, lora, qlora or p-tuning; sampled: whole samples are counted, not tokens (diffusion, vision); sequence: tokens
+    of one sequence; mean_length: of the real samples where they are padded, not packed, and padded_length: of them with
+    padding; imbalance: tokens of the fullest expert over the mean; flops_per_sequence: model FLOPs of one sequence of mean
+    length, forward and backward; adaptable: may take an adapter; batch: sequences; any_sixteen: bf16 where the accelerator has
+    it, else fp16; sample: of a network that is counted in whole samples.
     """
 
     network: ModelDimensions
@@ -98,6 +99,7 @@ class TrainingJob:
     pins: PinnedLayout = field(default_factory=PinnedLayout)
     sampled: bool = False
     mean_length: float = 0.0
+    padded_length: float = 0.0
     imbalance: float = 1.0
     adaptable: bool = True
     objective: Objective = SFT
@@ -111,6 +113,11 @@ class TrainingJob:
     @property
     def steps(self) -> float:
         return self.sequences / self.batch
+
+    @property
+    def timed_length(self) -> float:
+        """Mean tokens that are computed per sequence: all where samples are packed, else those of a sample with its padding."""
+        return self.padded_length or float(self.sequence)
 
     @property
     def shape(self) -> JobShape:
@@ -168,6 +175,11 @@ class ServingJob:
     sample: Sample = NO_SAMPLE
     batch_size: int | None = None
     latency_key: str = "ttft"
+    is_chunked: bool = True
+    batched_tokens: int | None = None
+    """Tokens of one iteration, where the spec sets them."""
+    pools: tuple[int, int] | None = None
+    """Prefill and decode replicas of a disaggregated service, (0, 0) where both are searched; None: each replica does both."""
 
     @property
     def ttft_s(self) -> float | None:

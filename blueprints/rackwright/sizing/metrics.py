@@ -1,4 +1,4 @@
-"""Metrics of one candidate: intervals, parallel layout, memory, speed, goodput."""
+"""Metrics of one candidate: intervals, parallel layout, memory, speed, goodput, effects of options."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -117,6 +117,8 @@ class Speed:
     units_per_s: float | None = None
     unloaded_s: float | None = None
     batch_size: int | None = None
+    prefill_replicas: int | None = None
+    """Replicas of a disaggregated service that compute prompts; the others generate answers."""
 
 
 @dataclass(frozen=True)
@@ -129,3 +131,29 @@ class Goodput:
     share: float
     interruptions: float = 0.0
     checkpoint_interval_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class ReplicaFigures:
+    """Memory of the fullest accelerator, latency at p50, and rate of one replica at the traffic of the plan.
+
+    pause_s: longest pause between two tokens of an answer. None: the replica does not carry the traffic, or the value does not exist.
+    """
+
+    weights_bytes: float
+    activations_bytes: float
+    kv_tokens: int
+    ttft_s: float | None
+    tpot_s: float | None
+    pause_s: float
+    requests_per_s: float | None
+
+
+@dataclass(frozen=True)
+class OptionEffect:
+    """Figures of the chosen replica without an option of the spec and with all of them. key, value: of the spec."""
+
+    key: str
+    value: str
+    before: ReplicaFigures
+    after: ReplicaFigures

@@ -5,7 +5,7 @@ from functools import cache
 
 from pydantic import TypeAdapter
 
-from rackwright.sizing.metrics import Goodput, Interval, Memory, ParallelLayout, Speed
+from rackwright.sizing.metrics import Goodput, Interval, Memory, OptionEffect, ParallelLayout, Speed
 from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.note import Note
 from rackwright.sizing.rejection import Rejection
@@ -243,6 +243,8 @@ class SizingPlan:
     near_tie: Fit | None = None
     """A fit that is better than the chosen one, by less than the uncertainty of the estimate; None without one."""
     notes: tuple[Note, ...] = ()
+    options: tuple[OptionEffect, ...] = ()
+    """Effects of the options of the server that the spec sets, on the chosen replica."""
 
     @property
     def chosen(self) -> Fit | None:

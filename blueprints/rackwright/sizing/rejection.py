@@ -81,6 +81,7 @@ class Reason(StrEnum):
     PINNED_ELSEWHERE = "pinned-elsewhere"
     PINNED_NODES = "pinned-nodes"
     PIPELINE_PIN = "pipeline-pin"
+    POOLS_TOO_SMALL = "pools-too-small"
     REGION_NOT_ALLOWED = "region-not-allowed"
     REGION_NOT_OFFERED = "region-not-offered"
     REGIONS_UNKNOWN = "regions-unknown"

@@ -14,6 +14,7 @@ from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.evaluation.input_pipeline import with_decoding_machines
+from rackwright.sizing.evaluation.option_effects import option_effects
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.evaluation.transfers import location
 from rackwright.sizing.evaluation.whole_bill import WholeBill, remove_unaffordable
@@ -84,7 +85,8 @@ def size(
     made = _plan(in_order(), by_distance(r for k, r in {**rejected, **over}.items() if k not in fits), inputs, goals, spec, catalog, a)
     if chosen := made.chosen:
         tie = beaten_by(chosen, _alternatives(made.fits, order, spec), spec.goals.optimize_for)
-        made = replace(made, unpinned=without_pinned_parallelism(spec, chosen, catalog, a, today), near_tie=tie)
+        free, options = without_pinned_parallelism(spec, chosen, catalog, a, today), option_effects(spec, chosen, catalog, a, today)
+        made = replace(made, unpinned=free, near_tie=tie, options=options)
     return with_node_requirements(replace(made, considered=points), spec, catalog, a)
 
 

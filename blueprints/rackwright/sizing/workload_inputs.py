@@ -75,22 +75,22 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     batch = w.global_batch_size or _batch(w, sequence, sampled, a, assumed)
     objective = objective_of(w, n, batch) if isinstance(w, Finetune) else SFT
     batch *= objective.sequences
-    sequences = max(_sequences(w, sequence, sampled, objective, a), 1.0)
+    sequences, padded = max(_sequences(w, sequence, sampled, objective), 1.0), _padded_length(w, sequence, sampled, objective, a)
     recipe = _recipe(w, method, architecture, n, a)
-    positions = sequence + recipe.virtual_tokens * (not sampled)
+    positions = (padded or sequence) + recipe.virtual_tokens * (not sampled)
     flops = FLOPS_PER_WEIGHT[method] / 2 * n.flops_per_sample if sampled else training_flops_per_token(n, positions, method) * positions
     assumed += _assumptions(recipe, n, objective)
     job = TrainingJob(
         network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
         pins=PinnedLayout(**w.parallelism.model_dump()), sampled=sampled,
-        mean_length=0.0 if _is_packed(w, objective) else _sample_tokens(w) or 0.0, imbalance=REAL_ROUTING_IMBALANCE if n.is_moe else 1.0,
-        adaptable=adapter is not None, objective=objective, any_sixteen=w.precision == "auto" or _is_quantized_base(w, method),
-        sample=sample,
+        mean_length=0.0 if _is_packed(w, objective) else _sample_tokens(w) or 0.0, padded_length=padded, adaptable=adapter is not None,
+        imbalance=REAL_ROUTING_IMBALANCE if n.is_moe else 1.0, objective=objective, sample=sample,
+        any_sixteen=w.precision == "auto" or _is_quantized_base(w, method),
     )  # fmt: skip
     facts = WorkloadFacts(
         *(w.name, w.kind, name, n.total, n.active),
         trainable_parameters=recipe.trainable,
-        tokens=0.0 if sampled else sequences * sequence,
+        tokens=0.0 if sampled else sequences * job.timed_length,
         sequence_length=0 if sampled else sequence,
         global_batch_size=batch,
         weights_bytes=weights_size(w.model) or 2.0 * n.total,
@@ -98,7 +98,7 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         dataset_bytes=w.data.size or 0.0,
         objective="" if objective is SFT else objective.name,
         unit=sample.unit,
-        units=sequences * (sample.units if sampled else sequence),
+        units=sequences * (sample.units if sampled else job.timed_length),
         sample=scaled.described,
     )
     too_long = Note(NoteKind.SEQUENCE_TOO_LONG, {"tokens": sequence, "positions": n.max_context or 0})
@@ -171,13 +171,19 @@ def _sample_tokens(w: Pretrain | Finetune) -> float | None:
     return rollout_tokens(w.rollout)[0] if isinstance(w, Finetune) and w.rollout else w.data.tokens_per_sample
 
 
-def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, objective: Objective, a: Assumptions) -> float:
-    """Sequences of full length of the run, epochs included. Unpacked samples are padded to the longest of a micro-batch, and truncated."""
+def _padded_length(w: Pretrain | Finetune, sequence: int, sampled: bool, objective: Objective, a: Assumptions) -> float:
+    """Mean tokens of an unpacked sample, padded to the longest of its micro-batch and truncated; 0 where samples are packed."""
+    if sampled or w.data.tokens is not None or _is_packed(w, objective):
+        return 0.0
+    return min((_sample_tokens(w) or sequence) * a.padding, float(sequence))
+
+
+def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, objective: Objective) -> float:
+    """Sequences of the run, epochs included: full ones where samples are packed, else one per sample."""
     d = w.data
     if sampled:
         return (d.samples or d.tokens or 0.0) * d.epochs
     if d.tokens is not None:
         return d.tokens * d.epochs / sequence
     count = (d.samples or 0.0) * d.epochs * objective.sequences
-    filled = count * (_sample_tokens(w) or sequence) / sequence
-    return filled if _is_packed(w, objective) else min(filled * a.padding, count)
+    return count * (_sample_tokens(w) or sequence) / sequence if _is_packed(w, objective) else count

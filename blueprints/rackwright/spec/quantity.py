@@ -130,6 +130,13 @@ def _count(value: object) -> float:
     return number
 
 
+def _measured_rate(value: object) -> float:
+    if (number := _number(value)) < COUNT_RANGE[0]:
+        reason = f"A measured run must have a rate above 0, because it is scaled to other accelerators; got {quote(value)}"
+        raise wrong("S-range", reason, "write the samples per second that you measured, such as 420, or remove the run")
+    return _count(number)
+
+
 def _tokens(value: object) -> float:
     if not 1 <= (number := _number(value)) <= MAX_TOKENS:
         raise wrong("S-range", f"Expected a number of tokens from 1 to {MAX_TOKENS:,}, got {quote(value)}")
@@ -162,6 +169,12 @@ Count = Annotated[
     WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": rf"^{NUMBER}$"}]}),
 ]
 """Positive number without a unit. Accepts `1.35e9`, which YAML 1.2 parsers may read as text."""
+MeasuredRate = Annotated[
+    float,
+    BeforeValidator(_measured_rate),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": rf"^{NUMBER}$"}]}),
+]
+"""Measured samples per second."""
 TokenLength = Annotated[
     float,
     BeforeValidator(_tokens),

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, Tag
 
-from rackwright.spec.base import Flag, Name, Part, PositiveInt
+from rackwright.spec.base import PLAIN, Flag, Name, Part, PositiveInt
 from rackwright.spec.media import Audio, BatchData, BatchProgress, Image
 from rackwright.spec.quantity import Count, Money, Percent, RequestPrice, TokenPrice
 from rackwright.spec.workload_parts import (
@@ -12,6 +12,7 @@ from rackwright.spec.workload_parts import (
     Adapter,
     Checkpoint,
     Data,
+    Disaggregation,
     Dtype,
     LatencyGoal,
     Loras,
@@ -24,6 +25,7 @@ from rackwright.spec.workload_parts import (
     Speculation,
     Tokens,
     WeightsFormat,
+    auto_or_quantity,
 )  # fmt: skip
 
 
@@ -100,8 +102,8 @@ class _Inference(_Workload):
     default: searched."""
     quantization: WeightsFormat = "auto"
     """Number format of the weights. awq, gptq: weights quantized beforehand to 4 bits in groups of 128, multiplied in 16 bit."""
-    kv_dtype: Literal["auto", "bf16", "fp8"] = "auto"
-    """Number format of the KV cache."""
+    kv_dtype: Literal["auto", "bf16", "fp8", "int8"] = "auto"
+    """Number format of the KV cache. int8: with a 32-bit scale per token and head."""
     engine: Literal["auto", "vllm", "sglang", "tensorrt-llm"] = "auto"
     """Inference engine; this release supports vLLM only (N-11)."""
     max_context: PositiveInt | None = None
@@ -110,6 +112,11 @@ class _Inference(_Workload):
     """Share of input tokens found in the prefix cache; default: `0 %`."""
     speculation: Speculation | None = None
     """Speculative decoding; default: none."""
+    chunked_prefill: Flag | None = None
+    """Compute long prompts in parts beside the decode steps of other requests; default: as the server does, which vLLM does."""
+    max_batched_tokens: Annotated[int, Field(ge=256, le=2**20, strict=True)] | None = None
+    """Tokens of one iteration, and length of a part with chunked prefill; default: that of the server (8,192; 2,048 for a vLLM service
+    below 70 GiB and on A100)."""
     measured: dict[str, Any] | None = None
     """Your measured run of this workload, in place of the estimate; not supported in this release (N-12)."""
 
@@ -134,6 +141,10 @@ class Serve(_Inference):
     """Limit of the time to first token (TTFT)."""
     tpot: LatencyGoal | None = None
     """Limit of the time per output token after the first (TPOT)."""
+    disaggregation: (
+        Annotated[Annotated[Literal["auto"], Tag("<auto>")] | Annotated[Disaggregation, Tag(PLAIN)], auto_or_quantity] | None
+    ) = None
+    """Separate replicas for prompts and answers; `auto` searches the numbers of both; default: each replica does both."""
     min_replicas: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 1
     """Minimum number of replicas; 0 requires `scale_to_zero`."""
     max_replicas: Annotated[int, Field(gt=0, le=10_000, strict=True)] | None = None

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from rackwright.spec.base import PLAIN, Flag, Id, Part, PositiveInt, Text, Uri, Variable
-from rackwright.spec.quantity import Count, Duration, Percent, Size, TokenLength
+from rackwright.spec.quantity import Count, Duration, MeasuredRate, Percent, Size, TokenLength
 
 auto_or_quantity = Discriminator(lambda value: "<auto>" if value == "auto" else PLAIN)
 WeightsFormat = Literal["auto", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "nf4", "awq", "gptq"]
@@ -167,7 +167,7 @@ class MeasuredRun(Part):
     """Number of accelerators used at the same time."""
     memory: Size
     """Peak memory of one accelerator."""
-    samples_per_second: Count
+    samples_per_second: MeasuredRate
     """Samples per second of all accelerators together, whatever a sample is to you."""
 
 
@@ -182,6 +182,15 @@ class Speculation(Part):
     """Draft model as vLLM names it, a model hub's name or a path; default: tokens are looked up in the prompt (n-gram)."""
     draft_share: Percent = 0.0
     """Weights of the draft model over those of the model."""
+
+
+class Disaggregation(Part):
+    """Replicas that compute prompts only and replicas that generate answers only; the KV cache of a prompt is sent between them."""
+
+    prefill: PositiveInt
+    """Replicas that compute prompts."""
+    decode: PositiveInt
+    """Replicas that generate answers."""
 
 
 class Rollout(Part):

@@ -55,6 +55,7 @@ EXPLANATIONS = {
         "pipeline parallelism {subject} must leave no stage of {amount:g} layers empty and divide {detail} accelerators; "
         "TPUs and adapters do not support it"
     ),
+    Reason.POOLS_TOO_SMALL: "{subject} prefill and {detail} decode replicas do not carry the traffic",
     Reason.REGION_NOT_ALLOWED: "limits.regions allows {subject}",
     Reason.REGION_NOT_OFFERED: "not offered in {subject}",
     Reason.REGIONS_UNKNOWN: "the regions that offer it are not published",

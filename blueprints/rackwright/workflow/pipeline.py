@@ -149,7 +149,7 @@ class Pipeline(SizedSpec):
         if not self.plan.fits:
             from rackwright.workflow.infeasible import no_fit
 
-            raise UserError([no_fit(self.plan, self.path), *self.pin_problems], str(self.path))
+            raise UserError([no_fit(self.plan, self.path), *self.sizing_problems], str(self.path))
         if rank is None:
             rank = recorded_rank(self._readable_record, self.plan, self.spec) or 1
             rank = 1 if self.buildability.reasons(self.plan)[rank - 1] else rank

@@ -95,12 +95,15 @@ class SizedSpec:
         return node_requirements(plan, self.spec, self.catalog, self.assumptions, file_system)
 
     @cached_property
-    def pin_problems(self) -> tuple[Problem, ...]:
-        """Warnings about pinned machines that no fit uses, located in the spec."""
-        from rackwright.workflow.infeasible import pin_problems
+    def sizing_problems(self) -> tuple[Problem, ...]:
+        """Warnings about pinned machines and batches that no fit uses, located in the spec."""
+        from rackwright.workflow.infeasible import batch_problems, pin_problems, set_batch
 
         is_pinned = any(place.pin for place in self.spec.infra.places)
-        return pin_problems(self.spec, self.plan, self.content) if is_pinned else ()
+        if not is_pinned and set_batch(self.spec) is None:
+            return ()
+        pins = pin_problems(self.spec, self.plan, self.content) if is_pinned else ()
+        return pins or batch_problems(self.spec, self.plan, self.content)
 
     @cached_property
     def buildability(self) -> "Buildability":

@@ -103,6 +103,9 @@ class Architecture:
     """Parameters after the last layer without the vocabulary head: pooler, classifier."""
     tower_parameters: int = 0
     """Parameters besides the stack: vision tower and projector; for diffusion the text encoders and the VAE."""
+    tower_values: int = 0
+    """Values of the vision tower alive at once per text token of an image: its patches per token, times 3 widths and the FFN's inputs and
+    outputs."""
 
     weights_format: WeightsFormat = "bf16"
     """Number format of the published layer matrices."""

@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rackwright.catalog.models.hf_fields import Fields
-from rackwright.catalog.models.hf_vision import gemma3_tower, llama4_tower, mllama_tower, pixtral_tower
+from rackwright.catalog.models.hf_vision import (
+    gemma3_tower,
+    gemma3_values,
+    llama4_tower,
+    llama4_values,
+    mllama_tower,
+    pixtral_tower,
+    pixtral_values,
+)
 
 Values = dict[str, Any]
 Reader = Callable[[Fields], Values]
@@ -175,14 +183,16 @@ def mllama_text(c: Fields) -> Values:
     return values | {"cross_attention_layers": crossing, "stem_parameters": extra}
 
 
-def _multimodal(text: Reader, tower: Callable[[Fields, int], int]) -> Reader:
+def _multimodal(text: Reader, tower: Callable[[Fields, int], int], values_of: Callable[[Fields], int] | None = None) -> Reader:
     """Return a reader of a text model in `text_config` and an optional tower in `vision_config`."""
 
     def read(c: Fields) -> Values:
         values = text(c.inside("text_config"))
         if not c.has("vision_config"):
             return values
-        return values | {"tower_parameters": tower(c.inside("vision_config"), values["hidden"])}
+        vision = c.inside("vision_config")
+        alive = {"tower_values": values_of(vision)} if values_of else {}
+        return values | {"tower_parameters": tower(vision, values["hidden"])} | alive
 
     return read
 
@@ -261,14 +271,14 @@ READERS: Mapping[str, Reader] = {
     "gemma": gemma,
     "gemma2": gemma2,
     "gemma3_text": gemma3_text,
-    "gemma3": _multimodal(gemma3_text, gemma3_tower),
+    "gemma3": _multimodal(gemma3_text, gemma3_tower, gemma3_values),
     "phi3": phi3,
     "gpt_oss": gpt_oss,
     "llama4_text": llama4_text,
-    "llama4": _multimodal(llama4_text, llama4_tower),
+    "llama4": _multimodal(llama4_text, llama4_tower, llama4_values),
     "mllama_text_model": mllama_text,
     "mllama": _multimodal(mllama_text, mllama_tower),
-    "mistral3": _multimodal(mistral, pixtral_tower),
+    "mistral3": _multimodal(mistral, pixtral_tower, pixtral_values),
     "gpt2": gpt2,
     "bloom": bloom,
     "bert": bert,

@@ -2,6 +2,9 @@
 
 from rackwright.catalog.models.hf_fields import Fields
 
+GEMMA3_TOKENS = 256
+"""Text tokens of one image (mm_tokens_per_image of the published config.json)."""
+
 
 def gemma3_tower(vision: Fields, text_hidden: int) -> int:
     """SigLIP and one projection behind a norm (transformers 4.57, models/gemma3)."""
@@ -41,6 +44,27 @@ def pixtral_tower(vision: Fields, text_hidden: int) -> int:
     patch = vision.count("patch_size", default=16) ** 2 * 3 * hidden + hidden
     projector = 4 * hidden * hidden + hidden + hidden * text_hidden + text_hidden * text_hidden
     return patch + vision.count("num_hidden_layers", default=24) * block + projector
+
+
+def gemma3_values(vision: Fields) -> int:
+    """Average pooling of 4,096 patches to the 256 tokens of an image (transformers 4.57, models/gemma3)."""
+    patches = (vision.count("image_size", default=224) // vision.count("patch_size", default=16)) ** 2
+    return patches // GEMMA3_TOKENS * _block_values(vision, ffn_copies=2)
+
+
+def llama4_values(vision: Fields) -> int:
+    """Pixel shuffle of 2 x 2 patches (transformers 4.57, models/llama4)."""
+    return 4 * _block_values(vision, ffn_copies=2)
+
+
+def pixtral_values(vision: Fields) -> int:
+    """Patch merger of 2 x 2 patches (transformers 4.57, models/mistral3)."""
+    return 4 * _block_values(vision, ffn_copies=3)
+
+
+def _block_values(vision: Fields, ffn_copies: int) -> int:
+    """Values per patch: residual, input and output of a layer, and those of its FFN."""
+    return 3 * vision.count("hidden_size", default=1024) + ffn_copies * vision.count("intermediate_size", default=4096)
 
 
 def _siglip_like(vision: Fields) -> int:

@@ -42,6 +42,8 @@ USER_GUIDE = f"{GUIDE}/vllm-user-guide-v1.html"
 SCHEDULER = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/deploy/infrastructure/scheduler.html"
 DRIVER = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/release-notes/components/runtime.html"
 WORKLOAD = At() / "workloads" / 0
+UNUSED_OPTIONS = ("speculation", "prefix_cache_hit_rate", "chunked_prefill", "max_batched_tokens")
+"""Options of the spec that the arguments below do not have."""
 CUSTOM_RUN = "set run.image and run.args"
 
 
@@ -141,9 +143,13 @@ def _parallelism(context: CompileContext) -> Iterator[Problem]:
         held = context.fit.speed.kv_tokens
         reason = f"The cache holds {held:,} tokens, which is less than one request of {_length(context):,}"
         yield Problem("C-neuron-memory", reason, WORKLOAD / "max_context", f"set it to {held} or less", link=USER_GUIDE)
-    if context.serve.kv_dtype == "fp8":
-        reason = "AWS does not document an fp8 cache for vLLM on NxD Inference"
+    if context.serve.kv_dtype in ("fp8", "int8"):
+        reason = f"AWS does not document an {context.serve.kv_dtype} cache for vLLM on NxD Inference"
         yield Problem("C-neuron-model", reason, WORKLOAD / "kv_dtype", "set it to auto", link=USER_GUIDE)
+    for key in UNUSED_OPTIONS:
+        if getattr(context.serve, key):
+            reason = f"This release starts vLLM on Neuron without `{key}`"
+            yield Problem("C-neuron-model", reason, WORKLOAD / key, f"leave it out, or {CUSTOM_RUN}", link=USER_GUIDE)
 
 
 def _documented(context: CompileContext) -> Iterator[Problem]:

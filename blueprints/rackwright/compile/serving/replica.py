@@ -27,6 +27,9 @@ PROMPT_LOOKUP_TOKENS = 4
 QUANTIZATIONS = {"fp8": "fp8", "nf4": "bitsandbytes"}
 """Formats that vLLM creates from 16-bit weights at load time; quantized weights declare their own format."""
 
+CACHE_FORMATS = {"fp8": "fp8", "int8": "int8_per_token_head"}
+"""`kv_dtype` -> vLLM's --kv-cache-dtype (vllm-project/vllm@002f10e, vllm/config/cache.py, CacheDType)."""
+
 
 def hosts_per_replica(context: CompileContext) -> int:
     """Number of machines per replica."""
@@ -117,10 +120,12 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
         "max-num-seqs": context.fit.speed.concurrency,
         "gpu-memory-utilization": f"{context.fit.memory.max_fill:g}",
         "quantization": QUANTIZATIONS.get(context.candidate.precision),
-        "kv-cache-dtype": "fp8" if workload.kv_dtype == "fp8" else None,
+        "kv-cache-dtype": CACHE_FORMATS.get(workload.kv_dtype),
+        "max-num-batched-tokens": workload.max_batched_tokens,
         "speculative-config": _speculative_config(workload.speculation),
     }
-    return tuple(f"--{name}={value}" for name, value in chosen.items() if value is not None)
+    switches = ("--enable-chunked-prefill",) if workload.chunked_prefill else ()
+    return (*(f"--{name}={value}" for name, value in chosen.items() if value is not None), *switches)
 
 
 def _speculative_config(speculation: Speculation | None) -> str | None:

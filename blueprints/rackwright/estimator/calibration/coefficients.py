@@ -5,6 +5,7 @@ written by `benchmarks/fit.py`, has their values and, per model and class, the q
 """
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -58,6 +59,13 @@ class ResidualQuantiles:
         if not self.n:
             low, high = min(low, 1 / PRIOR_ONLY_FACTOR), max(high, PRIOR_ONLY_FACTOR)
         return PredictionInterval(value * low, value, value * high, self.n)
+
+    def widened(self, low: float, high: float) -> "ResidualQuantiles":
+        """Return the quantiles with an independent error whose p10 and p90 are `low` and `high`: logarithms add as squares."""
+        if low == high == 1.0:
+            return self
+        wider_low, wider_high = (math.hypot(math.log(q), math.log(e)) for q, e in ((min(self.p10, 1.0), low), (max(self.p90, 1.0), high)))
+        return replace(self, p10=math.exp(-wider_low), p90=math.exp(wider_high))
 
 
 @dataclass(frozen=True)

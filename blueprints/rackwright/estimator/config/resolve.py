@@ -28,6 +28,7 @@ from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_
 from rackwright.estimator.sample_case import SampleCase
 from rackwright.estimator.serving import memory
 from rackwright.estimator.serving.case import ServingCase
+from rackwright.estimator.serving.speculation import speculation_fields
 from rackwright.units import GIB
 
 BYTES_PER_WEIGHT = {
@@ -251,13 +252,6 @@ def _load_fields(config: ServingConfig, replicas: int, e: EngineFamily, has_smal
         "max_sequences": float(config.max_sequences or 0),
         "max_context": float(config.max_context or 0),
     }
-
-
-def speculation_fields(draft: int, acceptance: float, draft_share: float) -> dict[str, float]:
-    """Return the fields of speculative decoding. Mean tokens per target step: accepted draft tokens plus one of the target model
-    (arXiv 2211.17192, eq. 1)."""
-    accepted = draft + 1.0 if acceptance == 1 else (1 - acceptance ** (draft + 1)) / (1 - acceptance)
-    return {"accepted_tokens": accepted, "draft_tokens": float(draft), "draft_share": draft * draft_share}
 
 
 def found_accelerator(h: HardwareConfig, catalog: Catalog | None = None) -> accelerators.AcceleratorRates:

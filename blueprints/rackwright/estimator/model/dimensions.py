@@ -37,6 +37,7 @@ class ModelDimensions:
     largest_linear: float = 0
     largest_block: float = 0
     tower: float = 0
+    tower_values: float = 0
     mtp: float = 0
     experts: int = 0
     top_k: int = 0

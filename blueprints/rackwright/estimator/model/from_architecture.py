@@ -53,7 +53,7 @@ def model_dimensions(a: Architecture) -> ModelDimensions:
         hidden=a.hidden, heads=a.heads, kv_heads=a.kv_heads, head_dim=a.head_dim, ffn=a.ffn, gated=a.gated_ffn,
         vocab=a.vocab, total=c.total, trunk=c.trunk, active=c.active, matmul=c.active - c.tower - c.embedding + table,
         embedding=c.embedding, head=c.head, routed=c.routed, linear=c.linear,
-        largest_linear=c.largest_linear, largest_block=c.largest_block, tower=c.tower, mtp=c.mtp,
+        largest_linear=c.largest_linear, largest_block=c.largest_block, tower=c.tower, tower_values=a.tower_values, mtp=c.mtp,
         experts=a.experts, top_k=a.experts_per_token if a.experts else 0, expert_ffn=a.expert_ffn,
         shared_ffn=a.shared_experts * a.shared_expert_ffn, moe_layers=a.moe_layers if layered else 0,
         q_rank=a.q_lora_rank or 0, kv_rank=a.kv_lora_rank or 0, nope_dim=a.qk_nope_head_dim or 0, rope_dim=a.qk_rope_head_dim or 0,

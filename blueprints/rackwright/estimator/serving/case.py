@@ -33,6 +33,8 @@ class ServingCase:
     cached_share: Num = 0.0
     memory_share: Num = 0.9
     batched_tokens: Num = 8192.0
+    extra_parts: Num = 0.0
+    """Iterations that compute a prompt, beyond those of the engine's default batch, which the fitted coefficients include."""
     max_sequences: Num = 0.0
     """Limit of running sequences; 0: the engine's default."""
     max_context: Num = 0.0
@@ -50,6 +52,9 @@ class ServingCase:
     """1 when requests differ in length, as in a data set of conversations, so that few of them run at the end of an offline run."""
     accepted_tokens: Num = 1.0
     """Mean tokens per target step with speculative decoding."""
+    accepted_low: Num = 1.0
+    """The same at the lowest plausible acceptance (p10), and below at the highest (p90)."""
+    accepted_high: Num = 1.0
     draft_share: Num = 0.0
     """Time of drafting over the time of a target step."""
     draft_tokens: Num = 0.0

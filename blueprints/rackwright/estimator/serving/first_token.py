@@ -27,6 +27,14 @@ class TtftCoefficients:
     others: float = fitted(0.07, 0.0, 0.5, "closed loop: share of all others' prompts in front of one's own", "", 0.7)
 
 
+def extra_parts(case: ServingCase, default_tokens: Num, is_chunked: bool = True) -> Num:
+    """Return the iterations of a prompt beyond those of an engine with `default_tokens` per iteration. An engine with chunked prefill
+    computes at most a batch per iteration (vLLM, max_num_batched_tokens), one without it whole prompts."""
+    new = case.input * (1 - case.cached_share)
+    parts = np.maximum(np.ceil(new / case.batched_tokens), 1.0) if is_chunked else 1.0
+    return parts - np.maximum(np.ceil(new / default_tokens), 1.0)
+
+
 def first_token_seconds(case: ServingCase, k_decode: iteration.DecodeCoefficients, k: TtftCoefficients, running: Num | None = None) -> Num:
     """Return the mean seconds from sending a request to its first token. running: requests in flight; None: computed here."""
     batch = iteration.running_requests(case, k_decode) if running is None else running
@@ -37,7 +45,7 @@ def first_token_seconds(case: ServingCase, k_decode: iteration.DecodeCoefficient
     closed = (1 - 1 / batch) * (depth + k.bunch * prompt) + in_step * (batch - 1) * prompt
     busy = np.minimum(case.rate * prompt, MAX_PREFILL_UTILIZATION)
     arriving = token / 2 + prompt * busy / (2 * (1 - busy))
-    own = k.fixed_ms * 1e-3 + iteration.iteration_seconds(case, k_decode, batch) + prompt
+    own = k.fixed_ms * 1e-3 + (1 + case.extra_parts) * iteration.iteration_seconds(case, k_decode, batch) + prompt
     # a closed loop with more requests than places in the batch waits for a place
     waiting = np.where(np.isfinite(case.concurrency), np.maximum(case.concurrency - batch, 0), 0.0)
     return own + np.where(np.greater(case.open_loop, 0), arriving, closed) + waiting / batch * case.output * token

@@ -71,7 +71,10 @@ def weight_bytes(case: ServingCase) -> Num:
 
 
 def activation_bytes(case: ServingCase, tokens: Num | None = None) -> Num:
-    """Return the peak activation bytes of a forward pass or of sampling, whichever is larger.
+    """Return the peak activation bytes of a forward pass, of sampling or of a vision tower, whichever is largest.
+
+    vLLM's profile run also computes images of as many tokens as an iteration has, even if no request has one (vllm-project/vllm,
+    v1/worker/gpu_model_runner.py, profile_run). They are counted on every rank; no measurement is published.
 
     tokens: tokens of the pass, default the engine's batch. The experts of a rank reserve space for the tokens of all attention
     data-parallel ranks, up to one chunk.
@@ -83,7 +86,8 @@ def activation_bytes(case: ServingCase, tokens: Num | None = None) -> Num:
     routed = gathered * n.top_k * (2 * n.hidden + FFN_COPIES * n.expert_ffn / np.minimum(case.tensor, 8))
     widest = np.where(np.greater(n.experts, 0), np.maximum(routed, dense), dense)
     sampled = np.minimum(batch, MAX_SAMPLED_SEQUENCES) * n.vocab * LOGIT_BYTES / case.tensor
-    return np.maximum(ACTIVATION_BYTES * (batch * HIDDEN_COPIES * n.hidden + widest), sampled)
+    images = np.where(_engine_is(case, "vllm"), batch * n.tower_values, 0.0)
+    return np.maximum(ACTIVATION_BYTES * np.maximum(batch * HIDDEN_COPIES * n.hidden + widest, images), sampled)
 
 
 def kv_bytes_per_token(case: ServingCase) -> Num:

@@ -33,6 +33,7 @@ from rackwright.wording.formatting import (
     usd,
     usd_range,
 )
+from rackwright.wording.option_effects import option_text
 from rackwright.wording.plan_text import economics_with_text, with_text
 from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.wording.unit_rates import rate_text
@@ -55,7 +56,7 @@ def contents(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, e
         "requested": requested_goals(spec),
         "cards": _cards(spec, plan, preview),
         "goals": limits(spec, chosen, preview.bill) if chosen else (),
-        "assumed": _assumed(chosen, preview) if chosen else (),
+        "assumed": [*_assumed(chosen, preview), *(("Option", option_text(effect)) for effect in plan.options)] if chosen else (),
         "reason": plan.scaling if chosen else "",
         "frontier": frontier_rows(plan, spec.goals, FRONTIER_SHOWN, preview),
         "rejection_groups": rejection_rows(plan),

@@ -30,6 +30,7 @@ from rackwright.wording.formatting import (
     span_range,
     usd_range,
 )
+from rackwright.wording.option_effects import option_text
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rationale import compared_with
 from rackwright.wording.rejections import candidate_remedy, rejection_text
@@ -44,6 +45,7 @@ def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = 
     plan = with_text(plan, whole)
     title(out, plan.spec, facts(plan))
     print_labelled(out, "why", plan.scaling)
+    print_labelled(out, "options", "\n".join(map(option_text, plan.options)))
     if whole and whole.fits:
         show_frontier(out, whole, preview=preview)
     for fit in plan.fits[:FITS_SHOWN]:
@@ -150,6 +152,7 @@ def _speed_rows(speed: Speed, it: WorkloadFacts) -> list[tuple[str, str]]:
         ("time to the answer without other traffic", speed.unloaded_s and span(speed.unloaded_s)),
         ("samples per pass, at most", speed.batch_size and f"{speed.batch_size:,}"),
         ("time per output token", speed.tpot_s and _with_median(speed.tpot_s, speed.tpot_p50_s)),
+        ("prefill replicas", speed.prefill_replicas and str(speed.prefill_replicas)),
         ("requests/s", speed.requests_per_s and f"{speed.requests_per_s:,g}"),
         ("concurrent requests per replica", speed.concurrency and str(speed.concurrency)),
         ("KV cache, tokens", speed.kv_tokens and count(speed.kv_tokens)),

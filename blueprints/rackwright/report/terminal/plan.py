@@ -37,6 +37,7 @@ from rackwright.wording.formatting import (
     span,
     span_range,
 )
+from rackwright.wording.option_effects import option_text
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.wording.unit_rates import amount_text, rate_text
@@ -145,6 +146,7 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
         print_labelled(out, "bill", bill_text(preview.bill))
         print_labelled(out, "fallback", fallback_text(preview.bill))
     print_labelled(out, "rate", rate_text(chosen, plan.facts))
+    print_labelled(out, "options", "\n".join(map(option_text, plan.options)))
     print_labelled(out, "tightest", tightest(limits(spec, chosen)))
     print_labelled(out, "storage", storage_text(plan.machine))
     print_labelled(out, "prices", list_price("machine-hour", chosen.candidate))

@@ -56,7 +56,7 @@ class SearchSpace:
         case = replace(
             training_cases(self.job, self.layouts.take(trials.row), trials.recompute),
             chip=rows_of(m.chip, trials.target), links=rows_of(m.wires, trials.target), accelerators=m.accelerators[trials.target],
-            slices=m.slices[trials.target],
+            slices=m.slices[trials.target], sequence=self.job.timed_length,
         )  # fmt: skip
         return training_estimates.step_terms(self.job, case, self.calibrated)
 
@@ -73,7 +73,7 @@ class SearchSpace:
         """The lower bound; None if it is unknown, and then no trial is skipped."""
         if self.job.sampled or bool(np.any(self.machines.chip.is_tpu)):
             return None
-        case = training_cases(self.job, self.layouts, np.zeros(len(self.layouts)))
+        case = replace(training_cases(self.job, self.layouts, np.zeros(len(self.layouts))), sequence=self.job.timed_length)
         return lower_bound(case, self.machines.chip, self.machines.wires, self.calibrated)
 
     def bound_s(self, trials: LayoutTrials) -> np.ndarray:

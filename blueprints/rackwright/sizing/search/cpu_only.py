@@ -59,7 +59,7 @@ def _training(job: TrainingJob, machine: CpuMachine) -> Outcome:
     )  # fmt: skip
     states = memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes
     step = float(job.flops_per_sequence * job.batch / (machine.flops * TRAINING_SHARE) + 2 * states / machine.bytes_per_s)
-    speed = Speed(None if job.sampled else job.batch * job.sequence / step, job.batch / step, step)
+    speed = Speed(None if job.sampled else job.batch * job.timed_length / step, job.batch / step, step)
     rejections = (*_memory_rejections(memory), *_model_size_rejections(n.active), *_format_rejections(job.precision, (*SIXTEEN, "fp32")))
     return Outcome(memory=memory, speed=speed, work_s=step * job.steps, precision=job.precision, nodes=1, rejections=rejections)
 

@@ -13,8 +13,9 @@ from rackwright.estimator.calibration.coefficients import Calibration, FittedMod
 from rackwright.estimator.case import Num
 from rackwright.estimator.serving import decode, memory
 from rackwright.estimator.serving.case import ServingCase
-from rackwright.estimator.serving.first_token import TtftCoefficients, first_token_seconds
+from rackwright.estimator.serving.first_token import TtftCoefficients, extra_parts, first_token_seconds
 from rackwright.estimator.serving.iteration import DecodeCoefficients, prefill_seconds, running_requests, token_seconds
+from rackwright.estimator.serving.speculation import rate_quantiles, time_quantiles
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, linear_bytes
 from rackwright.sizing.metrics import ParallelLayout
@@ -33,6 +34,8 @@ RATE_ROUNDS = 7
 """Rounds of TRIALS_PER_ROUND rates; the last step is 1 part in 10^6 of the rate."""
 PRIOR = DecodeCoefficients()
 """Decode coefficients that the first-token model was fitted with; the estimator uses the same."""
+WIDENED = {"decode": time_quantiles, "offline": rate_quantiles}
+"""Fitted model -> its quantiles under speculative decoding."""
 NORMAL = {50: 0.0, 90: 1.282, 95: 1.645, 99: 2.326}
 
 
@@ -195,20 +198,32 @@ def serving_layouts(job: ServingJob, machines: TargetArrays, formats: list[str],
     w = replica_shapes(job, machines)
     chip = replace(machines.chip, peak_flops=np.array([t.peak(f) for t, f in zip(machines.targets, formats, strict=True)]))
     element_bytes = np.array([linear_bytes(f) for f in formats])
-    is_small = memory.has_small_vllm_defaults(machines.chip) & (job.engine == "vllm") & (not job.ends)
-    batched_tokens = np.where(is_small, np.minimum(memory.SMALL_VLLM_BATCHED_TOKENS, a.batched_tokens), a.batched_tokens)
+    default_tokens = default_batched_tokens(job, machines, a)[w.target]
     case = ServingCase(
         network=job.network, chip=rows_of(chip, w.target), links=rows_of(machines.wires, w.target), tensor=w.tensor, pipeline=w.pipeline,
         linear_bytes=element_bytes[w.target], kv_element=job.kv_element, input=job.input_tokens, output=job.output_tokens,
-        cached_share=job.cached_share, memory_share=a.serving_max_fill, batched_tokens=batched_tokens[w.target],
+        cached_share=job.cached_share, memory_share=a.serving_max_fill, batched_tokens=_batched_tokens(job, default_tokens),
         max_context=float(job.longest),
         engine=job.engine, open_loop=float(not job.ends), concurrency=np.inf, max_sequences=0.0 if job.ends else float(a.max_sequences),
         adapters=float(job.loras), adapter_rank=float(job.lora_rank), **dict(job.speculation),
     )  # fmt: skip
+    case = replace(case, extra_parts=extra_parts(case, default_tokens, job.is_chunked))
     (tpot, ttft), kv = decode.MODELS, memory.MODELS[0]
     token, first = (np.array([s.p80 * f for s, f in interval_factors(m, job, machines, c)])[w.target] for m in (tpot, ttft))
     cache = np.array([1 / s.p80 * f for s, f in interval_factors(kv, job, machines, c, is_rate=True, is_cache=True)])[w.target]
     return ServingLayouts(job, w, case, c.of(tpot.name, tpot.kind), c.of(ttft.name, ttft.kind), c.of(kv.name, kv.kind), token, first, cache)
+
+
+def default_batched_tokens(job: ServingJob, machines: TargetArrays, a: Assumptions) -> np.ndarray:
+    """The server's default of tokens per iteration, per target."""
+    is_small = memory.has_small_vllm_defaults(machines.chip) & (job.engine == "vllm") & (not job.ends)
+    return np.where(is_small, np.minimum(memory.SMALL_VLLM_BATCHED_TOKENS, a.batched_tokens), a.batched_tokens)
+
+
+def _batched_tokens(job: ServingJob, default: np.ndarray) -> np.ndarray:
+    """Tokens per iteration. Without chunked prefill an iteration must hold the longest request (vLLM, SchedulerConfig)."""
+    given = np.full(default.shape, float(job.batched_tokens)) if job.batched_tokens else default
+    return given if job.is_chunked else np.maximum(given, job.longest)
 
 
 def interval_factors(
@@ -218,9 +233,10 @@ def interval_factors(
     by_chip: dict[str, tuple[Spread, float]] = {}
     for t in machines.targets:
         if t.accelerator not in by_chip:
-            case = ServingCase(job.network, t.chip, t.wires, engine=job.engine)
+            case = ServingCase(job.network, t.chip, t.wires, engine=job.engine, **dict(job.speculation))
             generation = t.chip.evidence_group if not is_cache else ""
             found = c.residual(model.name, model.classes(case), generation)
+            found = WIDENED[model.name](found, case) if model.name in WIDENED else found
             spread = Spread.of_rate(found) if is_rate else Spread.of_time(found)
             by_chip[t.accelerator] = spread, c.factor(model.name, model.classes(case), t.chip.evidence_group)
     return [by_chip[t.accelerator] for t in machines.targets]

@@ -16,6 +16,7 @@ from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, linear_bytes
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejections
+from rackwright.sizing.search.disaggregation import PooledLayouts, pooled
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.replicas import (
     LOWEST_RATE,
@@ -41,11 +42,11 @@ def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a:
     s = serving_layouts(job, machines, formats, a, c)
     memories = _replica_memory(s)
     rows, which = distinct_shapes(s, machines)
-    some = s.at(rows)
-    enough = some.fewest(a.max_utilisation, (memories.distance <= 1)[rows])
-    count = np.maximum(np.where(enough > 0, enough, MAX_REPLICAS), max(job.min_replicas, 1))
+    some, enough = _fewest(s.at(rows), a.max_utilisation, (memories.distance <= 1)[rows])
+    count = np.maximum(np.where(enough > 0, enough, sum(job.pools or ()) or MAX_REPLICAS), max(job.min_replicas, 1))
     load = rows_of(some.loaded(count.astype(float), a.max_utilisation), which)
     enough, count = enough[which], count[which]
+    s = some.spread(s, which) if isinstance(some, PooledLayouts) else s
     missed = _shortfalls(job, memories, enough, count, load)
     nodes = np.ceil(count * s.ways.width / machines.per_node[s.ways.target])
     tokens = np.broadcast_to(serving_memory.kv_tokens(s.case, s.pool), nodes.shape)
@@ -65,14 +66,38 @@ def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a:
         if memories.distance[row] > 1:
             found = replace(found, rejections=(_memory_rejection(s, memories, row, target),))
         elif not enough[row]:
-            fewer = target.quantization(linear_bytes(formats[i]))
-            late = latency_rejections(float(load.ttft_s[row]), float(load.tpot_s[row]), job.ttft_s, job.tpot_s, fewer)
-            many = Rejection(Limit.THROUGHPUT, reason=Reason.REPLICAS_SEARCHED, subject=str(MAX_REPLICAS))
-            found = replace(found, rejections=late or (many,))
+            found = replace(found, rejections=_overload_rejections(job, target, formats[i], load, row))
         else:
-            found = _deployed(job, found, load, row, int(count[row]), int(nodes[row]), int(tokens[row]), medians[row])
+            found = _deployed(
+                job, found, load, row, int(count[row]), int(nodes[row]), int(tokens[row]), medians[row], _prefill_replicas(s, row, count)
+            )
         outcomes.append(found)
     return outcomes
+
+
+def _fewest(s: ServingLayouts, max_utilisation: float, among: np.ndarray) -> tuple[ServingLayouts, np.ndarray]:
+    """The layouts with their pools, where the service is disaggregated, and the minimum replicas of each; 0 where no number is enough."""
+    return pooled(s, max_utilisation, among) if s.job.pools else (s, s.fewest(max_utilisation, among))
+
+
+def _prefill_replicas(s: ServingLayouts, row: int, count: np.ndarray) -> int | None:
+    return max(round(float(s.prefill_share[row] * count[row])), 1) if isinstance(s, PooledLayouts) else None
+
+
+def _overload_rejections(job: ServingJob, target: Target, numbers: str, load: ReplicaLoad, row: int) -> tuple[Rejection, ...]:
+    """Rejections of the latency, or of a number of replicas that does not carry the traffic."""
+    fewer = target.quantization(linear_bytes(numbers))
+    late = latency_rejections(float(load.ttft_s[row]), float(load.tpot_s[row]), job.ttft_s, job.tpot_s, fewer)
+    return late or (_too_few(job),)
+
+
+def _too_few(job: ServingJob) -> Rejection:
+    if job.pools and all(job.pools):
+        prefill, answers = map(str, job.pools)
+        return Rejection(
+            Limit.THROUGHPUT, reason=Reason.POOLS_TOO_SMALL, subject=prefill, detail=answers, remedies=("disaggregation: auto",)
+        )
+    return Rejection(Limit.THROUGHPUT, reason=Reason.REPLICAS_SEARCHED, subject=str(MAX_REPLICAS))
 
 
 def best_batch(job: ServingJob, machines: TargetArrays, formats: list[str], a: Assumptions, c: Calibration) -> list[Outcome]:
@@ -115,7 +140,9 @@ def highest_rates(
     s = serving_layouts(job, machines, formats, a, c)
     rows, which = distinct_shapes(s, machines)
     some = s.at(rows)
-    rate = np.where((_replica_memory(s).distance <= 1)[rows], some.highest_rate(a.max_utilisation), 0.0)
+    fits = (_replica_memory(s).distance <= 1)[rows]
+    some, _ = _fewest(some, a.max_utilisation, fits) if job.pools else (some, None)
+    rate = np.where(fits, some.highest_rate(a.max_utilisation), 0.0)
     load = some.loaded(job.rate / np.maximum(rate, LOWEST_RATE), a.max_utilisation)
     return s, rate[which], rows_of(load, which)
 
@@ -182,13 +209,21 @@ def _medians(
 
 
 def _deployed(
-    job: ServingJob, found: Outcome, load: ReplicaLoad, row: int, count: int, nodes: int, kv_tokens: int, median: tuple[float, float]
+    job: ServingJob,
+    found: Outcome,
+    load: ReplicaLoad,
+    row: int,
+    count: int,
+    nodes: int,
+    kv_tokens: int,
+    median: tuple[float, float],
+    prefill: int | None,
 ) -> Outcome:
     tpot_s = float(load.tpot_s[row]) if job.has_later_tokens else None
     speed = Speed(
         tokens_per_s=job.rate * job.output_tokens, ttft_s=float(load.ttft_s[row]), tpot_s=tpot_s,
         concurrency=math.ceil(load.running[row]), requests_per_s=job.rate, kv_tokens=kv_tokens,
-        ttft_p50_s=median[0], tpot_p50_s=median[1] if job.has_later_tokens else None,
+        prefill_replicas=prefill, ttft_p50_s=median[0], tpot_p50_s=median[1] if job.has_later_tokens else None,
     )  # fmt: skip
     maximum = max(count, job.max_replicas or count)
     over = Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", Reason.REPLICA_LIMIT)

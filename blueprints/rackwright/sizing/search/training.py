@@ -83,7 +83,7 @@ def _speeds(space: SearchSpace, target: np.ndarray, step: StepTerms) -> list[Spe
     made = []
     for seconds, compute, waited, bubble, used in zip(*(np.broadcast_to(c, target.shape).tolist() for c in columns), strict=True):
         rate = job.batch / seconds
-        tokens, units = (None, rate * job.sample.units) if job.sampled else (rate * job.sequence, None)
+        tokens, units = (None, rate * job.sample.units) if job.sampled else (rate * job.timed_length, None)
         made.append(Speed(tokens, rate, seconds, compute, waited, bubble, used, units_per_s=units))
     return made
 

@@ -1,8 +1,11 @@
-"""S-145 to S-148 and S-150: objectives of fine-tuning."""
+"""S-145 to S-148, S-150, S-160 and S-161: objectives of fine-tuning."""
 
 from collections.abc import Iterator
 
+from rackwright.catalog.models.architecture import ConfigError
 from rackwright.diagnostics.rule import Violation
+from rackwright.spec.base import quote
+from rackwright.spec.model import architecture_of
 from rackwright.spec.workload import Finetune
 from rackwright.validation.spec.model_shape import known
 from rackwright.validation.spec.registry import SpecContext, rule
@@ -70,3 +73,31 @@ def adapter_variant_suits_type(context: SpecContext) -> Iterator[Violation]:
         if workload.adapter.variant != "plain" and workload.adapter.type not in ("lora", "qlora"):
             message = f"Variant {workload.adapter.variant} is not valid for adapter type {workload.adapter.type}"
             yield Violation(at / "adapter" / "variant", "leave it out, or set type to lora or qlora", message)
+
+
+@rule("S-160")
+def reward_model_reads_text(context: SpecContext) -> Iterator[Violation]:
+    """The reward model of `rollout` scores text, so it must be a language model."""
+    for at, workload in context.each(Finetune):
+        scorer = workload.rollout.reward_model if workload.rollout else None
+        try:
+            architecture = architecture_of(scorer, context.folder) if scorer else None
+        except ConfigError as error:
+            yield Violation(at / "rollout" / "reward_model", "`rackwright catalog models` lists models", str(error))
+            continue
+        if scorer and architecture is None:
+            message = f"The reward model {quote(scorer.base or '')} is not in the model catalog"
+            yield Violation(at / "rollout" / "reward_model", "`rackwright catalog models` lists models", message)
+        elif architecture and architecture.kind != "llm":
+            message = f"The reward model scores text and must be a language model; this is of kind {architecture.kind}"
+            fix = "name a language model, or leave it out: the reward is then a function on the CPU"
+            yield Violation(at / "rollout" / "reward_model", fix, message)
+
+
+@rule("S-161")
+def answers_are_not_packed(context: SpecContext) -> Iterator[Violation]:
+    """Pairs and generated answers are padded; `data.packed: true` applies to objective sft."""
+    for at, workload in context.each(Finetune):
+        if workload.objective != "sft" and workload.data.packed and "packed" in workload.data.model_fields_set:
+            message = f"`packed: true` has no effect: objective {workload.objective} pads each answer to the longest of its micro-batch"
+            yield Violation(at / "data" / "packed", "set it to false, or leave it out", message, about_key=True)

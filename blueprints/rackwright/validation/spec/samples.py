@@ -9,6 +9,7 @@ from rackwright.spec.media import Image
 from rackwright.spec.workload import TRAINING, Batch, Serve, Workload
 from rackwright.validation.spec.model_shape import known
 from rackwright.validation.spec.registry import SpecContext, rule
+from rackwright.validation.spec.serving_options import GROUPED
 
 TOKENS = ("input_tokens", "output_tokens")
 EXAMPLES = {"input_tokens": "input_tokens: {mean: 800}", "output_tokens": "output_tokens: {mean: 200}"}
@@ -23,6 +24,22 @@ INSTEAD = {
 """Kind of model that generates no text -> the key that describes its sample."""
 KINDS = {"diffusion": "a diffusion model", "vision": "a vision model", "speech": "a speech model", "encoder": "an encoder"}
 KINDS |= {"llm": "a language model", "other": "this model"}
+WITHOUT_ANSWERS = {
+    "diffusion": "a diffusion model generates no tokens",
+    "vision": "a vision model generates no tokens",
+    "speech": "speech models are sized with a 16-bit cache and without drafts",
+    "encoder": "an encoder generates no tokens",
+    "llm": "embeddings have no output tokens and keep no KV cache",
+}
+"""Kind of model, or a language model that computes embeddings -> why options of text generation mean nothing."""
+OF_ANSWERS = (
+    "speculation", "kv_dtype", "prefix_cache_hit_rate", "chunked_prefill", "max_batched_tokens", "disaggregation", "tpot",
+)  # fmt: skip
+"""Options of text generation."""
+GROUPED_KINDS = ("llm", "speech", "other")
+"""Kinds of model whose layers awq and gptq quantize."""
+OF_TEXT_DATA = ("tokens_per_sample", "packed")
+"""Keys of `data` that describe text."""
 
 
 def inference(context: SpecContext) -> Iterator[tuple[At, Serve | Batch, Architecture]]:
@@ -57,20 +74,39 @@ def text_has_lengths(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-122")
 def keys_suit_the_model(context: SpecContext) -> Iterator[Violation]:
-    """`image`, `audio`, `sequence_length`, `batch_size` and `latency` must suit the kind of the model."""
+    """Keys and options must suit the kind of the model: each describes its samples, or changes their memory or time."""
     for at, workload, architecture in known(context):
         kind, text = architecture.kind, architecture.kind == "llm" and getattr(workload, "sequence_length", None) is None
         for key, kinds in SAMPLE_KEYS.items():
-            training = isinstance(workload, TRAINING) and key == "sequence_length"
-            if getattr(workload, key, None) is not None and kind not in kinds and not training and kind != "other":
-                fix = INSTEAD.get(kind, "input_tokens and output_tokens")
-                yield Violation(at / key, f"write {fix}", f"`{key}` does not describe a sample of {KINDS[kind]}", about_key=True)
+            if getattr(workload, key, None) is not None and kind not in kinds and kind != "other":
+                fix = "leave it out" if isinstance(workload, TRAINING) else f"write {INSTEAD.get(kind, 'input_tokens and output_tokens')}"
+                yield Violation(at / key, fix, f"`{key}` does not describe a sample of {KINDS[kind]}", about_key=True)
         if isinstance(workload, (Serve, Batch)) and text:
             for key in ("batch_size", "latency"):
                 if getattr(workload, key, None) is not None:
                     fix = "leave it out: the engine forms batches from its KV cache" if key == "batch_size" else "use ttft and tpot"
                     yield Violation(at / key, fix, f"`{key}` has no effect for a model that generates text", about_key=True)
         yield from _denoising_keys(at, workload, kind)
+        if isinstance(workload, (Serve, Batch)) and not text and kind != "other":
+            yield from _options_of_answers(at, workload, kind)
+        if isinstance(workload, TRAINING) and kind not in SAMPLE_KEYS["sequence_length"] and kind != "other":
+            for key in OF_TEXT_DATA:
+                if key in workload.data.model_fields_set:
+                    message = f"`{key}` has no effect: the data of {KINDS[kind]} has no tokens"
+                    yield Violation(at / "data" / key, "leave it out", message, about_key=True)
+
+
+def _options_of_answers(at: At, workload: Serve | Batch, kind: str) -> Iterator[Violation]:
+    """Options of text generation, revenue per token and 4-bit formats of language models, where no text is generated."""
+    for key in OF_ANSWERS:
+        if key in type(workload).model_fields and getattr(workload, key) != type(workload).model_fields[key].default:
+            yield Violation(at / key, "leave it out", f"`{key}` has no effect: {WITHOUT_ANSWERS[kind]}", about_key=True)
+    if isinstance(workload, Serve) and workload.revenue is not None:
+        message = "`revenue` is per output token, and the model writes none"
+        yield Violation(at / "revenue", "write revenue_per_request, such as 0.002 USD", message, about_key=True)
+    if workload.quantization in GROUPED and kind not in GROUPED_KINDS:
+        message = f"{workload.quantization} quantizes the layers of language models; this is {KINDS[kind]}"
+        yield Violation(at / "quantization", "set fp8, int8 or auto", message)
 
 
 def _denoising_keys(at: At, workload: Workload, kind: str) -> Iterator[Violation]:

@@ -225,16 +225,6 @@ def measured_accelerators_are_known(context: SpecContext) -> Iterator[Violation]
                 yield Violation(at / "measured" / index / "accelerator", "run `rackwright catalog accelerators`", message)
 
 
-@rule("S-149")
-def draft_model_has_a_size(context: SpecContext) -> Iterator[Violation]:
-    """`draft_model` and `draft_share`, its size, are set together."""
-    for at, workload in context.each(Serve, Batch):
-        if (speculation := workload.speculation) and bool(speculation.draft_model) != bool(speculation.draft_share):
-            given, missing = ("draft_model", "draft_share") if speculation.draft_model else ("draft_share", "draft_model")
-            fix = "such as draft_share: 15 %" if missing == "draft_share" else "name the draft model, or leave draft_share out"
-            yield Violation(at / "speculation" / given, fix, f"`{given}` is set without `{missing}`", about_key=True)
-
-
 # A warning that stops an update: a stack without the job that the spec describes would cost money for nothing. Secrets alone are no job.
 @rule("S-111", Level.WARNING, stage=Stage.BUILD)
 def run_is_used(context: SpecContext) -> Iterator[Violation]:

@@ -1,0 +1,94 @@
+"""Options of a model server: each changes memory, latency or rate of the chosen replica, and the plan shows by how much."""
+
+import pytest
+from rackwright.wording.option_effects import option_text
+
+from tests.sizing.helpers import AWS, plan, serve
+
+GOALS = "ttft: {target: 1 s}, tpot: {target: 40 ms}"
+LONG = (
+    "{name: chat, kind: serve, model: {base: llama-3.1-8b}, requests_per_second: 1, input_tokens: {mean: 12000, p95: 24000}, "
+    "output_tokens: {mean: 200}, ttft: {target: 5 s}, tpot: {target: 60 ms}, parallelism: {tensor: 1, pipeline: 1}, "
+)
+PINNED = AWS.replace("regions", "pin: {instance: p5.48xlarge}, regions")
+
+
+def effect(more: str, workload: str = "", place: str = AWS):
+    found = plan(f"{workload}{more}}}" if workload else serve(more=f"{GOALS}, {more}"), place)
+    (only,) = found.options
+    return only
+
+
+@pytest.mark.parametrize("numbers", ["fp8", "int8"])
+def test_a_narrow_cache_holds_more_tokens_and_is_read_faster(numbers):
+    it = effect(f"kv_dtype: {numbers}")
+    scales = 4 / 128 if numbers == "int8" else 0.0
+    assert it.after.kv_tokens / it.before.kv_tokens == pytest.approx(2 / (1 + scales), rel=1e-3)
+    assert it.after.tpot_s < it.before.tpot_s
+    assert it.after.requests_per_s > it.before.requests_per_s
+
+
+@pytest.mark.parametrize("numbers", ["awq", "gptq", "fp8"])
+def test_narrow_weights_take_less_memory_and_leave_more_cache(numbers):
+    it = effect(f"quantization: {numbers}")
+    assert it.after.weights_bytes < it.before.weights_bytes
+    assert it.after.kv_tokens > it.before.kv_tokens
+
+
+def test_prefix_hits_save_prompts():
+    it = effect("prefix_cache_hit_rate: 50 %")
+    assert it.after.ttft_s < it.before.ttft_s
+    assert it.after.requests_per_s > it.before.requests_per_s
+
+
+def test_drafts_raise_the_rate():
+    assert effect("speculation: {acceptance: 70 %}").after.requests_per_s > effect("speculation: {acceptance: 70 %}").before.requests_per_s
+
+
+def test_whole_prompts_start_sooner_and_pause_other_answers():
+    """A prompt of 12,000 tokens is 2 iterations of 8,192 tokens, or one; an iteration then holds the longest request."""
+    it = effect("chunked_prefill: false", LONG, PINNED)
+    assert it.after.ttft_s < it.before.ttft_s
+    assert it.after.pause_s > it.before.pause_s
+    assert it.after.activations_bytes > it.before.activations_bytes
+    assert it.after.kv_tokens < it.before.kv_tokens
+    opposite = effect("chunked_prefill: true", LONG, PINNED)
+    assert (opposite.before.pause_s, opposite.after.kv_tokens) == (it.after.pause_s, it.before.kv_tokens)
+
+
+def test_small_parts_pause_less_and_start_later():
+    it = effect("max_batched_tokens: 1024", LONG, PINNED)
+    assert it.after.pause_s < it.before.pause_s
+    assert it.after.ttft_s > it.before.ttft_s
+    assert it.after.activations_bytes < it.before.activations_bytes
+
+
+def test_separate_pools_pause_no_answer_and_wait_for_the_transfer():
+    it = effect("disaggregation: auto", LONG, PINNED)
+    assert it.after.pause_s < it.before.pause_s
+    assert it.after.tpot_s < it.before.tpot_s
+
+
+def test_pools_are_searched_or_set():
+    searched, given = (plan(serve(more=f"{GOALS}, disaggregation: {pools}")).chosen for pools in ("auto", "{prefill: 2, decode: 3}"))
+    assert 0 < searched.speed.prefill_replicas < searched.candidate.replicas
+    assert (given.speed.prefill_replicas, given.candidate.replicas) == (2, 5)
+
+
+def test_pools_that_do_not_carry_the_traffic_break_a_goal():
+    found = plan(
+        serve(rate=500, more=f"{GOALS}, disaggregation: {{prefill: 1, decode: 1}}"),
+        AWS.replace("regions", "pin: {instance: g6.xlarge}, regions"),
+    )
+    assert found.chosen.overruled
+    assert found.options[0].after.ttft_s is None
+
+
+def test_the_text_has_the_figures_before_and_after():
+    text = option_text(effect("kv_dtype: int8"))
+    assert text.startswith("kv_dtype int8: KV cache ")
+    assert "requests/s to" in text
+
+
+def test_a_plan_without_options_lists_none():
+    assert not plan(serve(more=GOALS)).options
