@@ -6,14 +6,15 @@ import re
 from dataclasses import fields, is_dataclass
 
 import pytest
-from rackwright.catalog import columns, csv_table
+from rackwright.catalog import columns, csv_table, server_columns
 from rackwright.catalog.csv_table import DATE
 from rackwright.catalog.read import DATA, Catalog
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.units import GIB
 
+TABLES = (*vars(columns).values(), *vars(server_columns).values())
 FILES = [
-    *(t.file for t in vars(columns).values() if isinstance(t, csv_table.Table) and t.file not in ("prices.csv", "availability.csv")),
+    *(t.file for t in TABLES if isinstance(t, csv_table.Table) and t.file not in ("prices.csv", "availability.csv")),
     *(f"{kind}_{cloud}.csv" for kind in ("prices", "availability") for cloud in ("aws", "gcp")),
 ]
 COUNTS = {

@@ -4,12 +4,15 @@ from collections.abc import Callable
 from datetime import date, datetime
 
 from rackwright.catalog.read import Catalog
-from rackwright.clouds import AWS, GCP
+from rackwright.clouds import AWS, GCP, KUBERNETES
 from rackwright.compile.blueprints.box import box_plan
+from rackwright.compile.blueprints.box_own import own_box_plan
 from rackwright.compile.blueprints.inference_fleet_eks import eks_fleet_plan
 from rackwright.compile.blueprints.inference_fleet_gke import gke_fleet_plan
+from rackwright.compile.blueprints.inference_fleet_own import own_fleet_plan
 from rackwright.compile.blueprints.tpu_pod import tpu_plan
 from rackwright.compile.blueprints.training_cluster import training_plan
+from rackwright.compile.blueprints.training_cluster_own import own_training_plan
 from rackwright.compile.compile_context import NEW_STACK, CompileContext, RunningStack
 from rackwright.compile.cost_alerts import with_cost_alerts
 from rackwright.compile.nodes.roll import with_rolls
@@ -30,6 +33,9 @@ PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = 
     (BlueprintKind.INFERENCE_FLEET, AWS.name): eks_fleet_plan,
     (BlueprintKind.INFERENCE_FLEET, GCP.name): gke_fleet_plan,
     (BlueprintKind.TPU_POD, GCP.name): tpu_plan,
+    (BlueprintKind.BOX, KUBERNETES.name): own_box_plan,
+    (BlueprintKind.TRAINING_CLUSTER, KUBERNETES.name): own_training_plan,
+    (BlueprintKind.INFERENCE_FLEET, KUBERNETES.name): own_fleet_plan,
 }
 """(blueprint, cloud) -> compiler."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.clouds import AWS
+from rackwright.clouds import AWS, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import ReleasePlan, StackPlan
@@ -70,7 +70,7 @@ def operators_are_unique(plan: StackPlan) -> Iterator[Violation]:
 def operators_have_nodes(plan: StackPlan) -> Iterator[Violation]:
     """Operators have a system pool of at least two untainted nodes, so that their webhooks survive the upgrade of one node."""
     upstream = plan.cluster and plan.cluster.existing and "operators" not in plan.layers
-    if not plan.releases or upstream:
+    if not plan.releases or upstream or profile(plan.place.cloud).is_owned:  # nodes of an own cluster exist
         return
     suitable = [pool for _, pool in pools(plan) if pool.role == "system" and not pool.taints and pool.nodes_min >= 2]
     if not suitable:
