@@ -22,6 +22,7 @@ from rackwright.compile.version_pins import with_version_pins
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem, Stage
 from rackwright.sizing.blueprint_kind import blueprint_kind
+from rackwright.sizing.offers.own_servers import with_own_servers
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import BlueprintKind, StackPlan
@@ -60,7 +61,8 @@ def compile_plan(
     stack (stage BUILD).
     """
     kind = blueprint_of(spec, fit)
-    context = CompileContext(spec, plan, fit, today, now, running, catalog=catalog or Catalog.default())
+    known = with_own_servers(catalog or Catalog.default(), spec)
+    context = CompileContext(spec, plan, fit, today, now, running, catalog=known)
     if problems := refusals(context):
         raise UserError(problems)
     compiled = with_rolls(context, with_cost_alerts(context, apply_spec_options(context, PATHS[kind, fit.candidate.cloud](context))))

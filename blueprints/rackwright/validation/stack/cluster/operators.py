@@ -80,8 +80,10 @@ def operators_have_nodes(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("V-89", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/", invariant=True)
 def job_namespaces_are_privileged(plan: StackPlan) -> Iterator[Violation]:
-    """Namespaces of jobs that use EFA or TPUs are privileged, because these pods need the capabilities IPC_LOCK or SYS_RESOURCE."""
-    if not any(pool.nics or pool.resource == RESOURCES["tpu"] for _, pool in accelerators(plan)):
+    """Namespaces of jobs that use EFA, InfiniBand or TPUs are privileged, because these pods need the capabilities IPC_LOCK or
+    SYS_RESOURCE."""
+    uses_rails = any(manifests(plan, "IPPool"))
+    if not uses_rails and not any(pool.nics or pool.resource == RESOURCES["tpu"] for _, pool in accelerators(plan)):
         return
     for namespace in sorted({queue.body["metadata"]["namespace"] for _, queue in manifests(plan, "LocalQueue")}):
         yield from _unprivileged(plan, namespace, "pods that use EFA or TPUs require")
