@@ -15,6 +15,7 @@ from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.diff import compare
 
+from tests.own_plans import OWN
 from tests.plans import box_plan, fleet_plan, tpu_plan, training_case, training_plan
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +24,7 @@ FIRST = ("mistral-7b-qlora", "llama-70b-sft", "chat-serve", "gemma-pretrain")
 STACKS = (*FIRST, "chat-eks", "llama-70b-onprem", "chat-onprem")
 STATES = sorted((ROOT / "tests" / "states").glob("*/*.json"))
 TODAY = datetime(2026, 11, 21)
-PLANS = {"box": box_plan, "training": training_plan, "fleet": fleet_plan, "tpu": tpu_plan}
+PLANS = {"box": box_plan, "training": training_plan, "fleet": fleet_plan, "tpu": tpu_plan} | OWN
 
 
 def graph(stack: str, folder: Path = ROOT / "stacks") -> dict:

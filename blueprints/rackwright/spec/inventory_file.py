@@ -3,14 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import At, Problem
-from rackwright.files import read_bytes
+from rackwright.diagnostics.problem import At, Mark, Problem
 from rackwright.spec.infra import Place
 from rackwright.spec.inventory import Inventory
+from rackwright.spec.reading.model_fields import at_of
+from rackwright.spec.reading.schema_errors import is_about_key, is_echo, problem_of
+from rackwright.spec.reading.source import read_file
+from rackwright.spec.reading.tree import parse
 from rackwright.spec.spec import Spec
 
 FORM = "write it with `rackwright inventory --kubeconfig FILE`, or by hand as docs/kubernetes.md describes"
@@ -23,39 +25,38 @@ class InventoryError(UserError):
 def read_inventory(path: Path) -> Inventory:
     """The inventory in a YAML or JSON file. Raises InventoryError with every problem of the file."""
     try:
-        document = yaml.load(read_bytes(path), Loader=_Loader)
-    except OSError as error:
-        raise InventoryError([Problem("S-186", f"{path.name} cannot be read: {error.strerror or error}", fix=FORM)], str(path)) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        why = " ".join(str(getattr(error, "problem", None) or error).split())
-        raise InventoryError([Problem("S-186", f"{path.name} is not YAML: {why}", fix=FORM)], str(path)) from None
-    if not isinstance(document, dict):
-        raise InventoryError([Problem("S-186", f"{path.name} is not a mapping", fix=FORM)], str(path))
-    return parse_inventory(document, path.name)
-
-
-def parse_inventory(document: dict[str, Any], source: str) -> Inventory:
-    """The inventory in plain data. source: name of the file, for messages. Raises InventoryError."""
+        tree, problems = parse(read_file(path), path.name)
+    except UserError as error:
+        raise InventoryError([_in_file(problem, path.name, problem.mark) for problem in error.problems], str(path)) from None
+    if problems or not isinstance(tree.value, dict):
+        found = problems or [Problem("S-type", "An inventory must be a mapping of keys to values", mark=tree.mark)]
+        raise InventoryError([_in_file(problem, path.name, problem.mark) for problem in found], str(path))
+    data = tree.plain()
     try:
-        return Inventory.model_validate(document)
-    except ValidationError as error:
-        raise InventoryError([_problem(item, source) for item in error.errors(include_url=False)], source) from None
+        return Inventory.model_validate(data)
+    except ValidationError as failure:
+        errors = [error for error in failure.errors(include_url=False) if not is_echo(error, data)]
+    found = ((_described(error, data), is_about_key(error)) for error in errors)
+    raise InventoryError([_in_file(problem, path.name, tree.nearest(problem.at, about_key)) for problem, about_key in found], str(path))
 
 
-class _Loader(yaml.CSafeLoader):
-    """YAML whose dates stay text, so that a date without a time zone is reported."""
+def _described(error: Any, data: object) -> Problem:
+    """One pydantic error; unknown and missing keys in the words of an inventory."""
+    at = at_of(error)
+    parent = At(at.steps[:-1])
+    holder = f"`{parent}`" if parent.steps else "an inventory"
+    if error["type"] == "extra_forbidden":
+        return Problem("S-186", f"{at} is not a key of {holder}", at, FORM)
+    if error["type"] == "missing":
+        return Problem("S-186", f"{at} is required", at, f"add {at.steps[-1]}")
+    return problem_of(error, data)
 
 
-_Loader.yaml_implicit_resolvers = {
-    key: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for key, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def _problem(item: Any, source: str) -> Problem:
-    at = At(tuple(step for step in item["loc"] if not str(step).startswith("<")))
-    reason = item.get("ctx", {}).get("reason") or item["msg"]
-    return Problem("S-186", f"{source}: {at}: {reason}", at, item.get("ctx", {}).get("fix") or FORM)
+def _in_file(problem: Problem, name: str, mark: Mark | None) -> Problem:
+    """The problem as one of a place: its text has the file, the line and the path."""
+    where = f"{name}:{mark.line}" if mark else name
+    path = f"{problem.at}: " if problem.at.steps and not problem.reason.startswith(str(problem.at)) else ""
+    return Problem("S-186", f"{where}: {path}{problem.reason}", problem.at, problem.fix or FORM)
 
 
 def with_inventories(spec: Spec, folder: Path) -> Spec:
