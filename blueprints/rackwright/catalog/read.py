@@ -19,6 +19,7 @@ from rackwright.catalog.rows import (
     CapacityRule,
     FabricLayout,
     Fee,
+    GpuProduct,
     LinkSpeed,
     Machine,
     MigProfiles,
@@ -54,6 +55,7 @@ class Catalog:
     servers: tuple[Server, ...]
     link_speeds: tuple[LinkSpeed, ...]
     mig_profiles: tuple[MigProfiles, ...]
+    gpu_products: tuple[GpuProduct, ...]
     prices: tuple[Price, ...]
     availability: tuple[Availability, ...]
     zones: tuple[Zone, ...]
@@ -200,6 +202,7 @@ PLAIN = {
     "servers": (Server, server_columns.SERVERS),
     "link_speeds": (LinkSpeed, server_columns.LINK_SPEEDS),
     "mig_profiles": (MigProfiles, server_columns.MIG_PROFILES),
+    "gpu_products": (GpuProduct, server_columns.GPU_PRODUCTS),
     "zones": (Zone, tables.ZONES),
     "storage_prices": (StoragePrice, tables.STORAGE_PRICES),
     "fees": (Fee, tables.FEES),

@@ -29,7 +29,7 @@ from rackwright.catalog.offerings import (
     Volume,
     Zone,
 )
-from rackwright.catalog.servers import LinkSpeed, MigProfiles, Server
+from rackwright.catalog.servers import GpuProduct, LinkSpeed, MigProfiles, Server
 
 __all__ = [
     "FORMATS",
@@ -41,6 +41,7 @@ __all__ = [
     "Fabric",
     "FabricLayout",
     "Fee",
+    "GpuProduct",
     "LinkSpeed",
     "Machine",
     "MigProfiles",

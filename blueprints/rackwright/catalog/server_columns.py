@@ -21,4 +21,6 @@ SERVERS = sourced_table(
 
 LINK_SPEEDS = sourced_table("link_speeds.csv", "name", same(text, "name"), {"gbps": ("bytes_per_s", GBPS)}, same(words, "notes"))
 
+GPU_PRODUCTS = sourced_table("gpu_products.csv", "product", same(text, "product accelerator"), same(words, "notes"))
+
 MIG_PROFILES = sourced_table("mig_profiles.csv", "accelerator", same(text, "accelerator"), same(many(), "profiles"), same(words, "notes"))

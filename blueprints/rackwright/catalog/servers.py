@@ -54,3 +54,14 @@ class MigProfiles:
     notes: str
     source: str
     as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProduct:
+    """Name of a GPU as nvidia-smi and the label nvidia.com/gpu.product print it, with dashes for spaces."""
+
+    product: str
+    accelerator: str
+    notes: str
+    source: str
+    as_of: str

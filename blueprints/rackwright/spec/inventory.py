@@ -54,8 +54,8 @@ class Nic(Part):
 
     kind: Literal["infiniband", "roce", "ethernet"]
     """Link layer: InfiniBand, RDMA over Ethernet, or Ethernet without RDMA."""
-    speed: LinkSpeed
-    """Speed of one port: an InfiniBand generation (NDR), or such as 100 Gbit/s."""
+    speed: LinkSpeed | None = None
+    """Speed of one port: an InfiniBand generation (NDR), or such as 100 Gbit/s; sizing requires it."""
     count: PositiveInt
     """Ports of the server; each is a rail."""
     rails: tuple[Rail, ...] = ()

@@ -111,6 +111,8 @@ def accelerator_of(group: ServerGroup, catalog: Catalog) -> Accelerator | None:
 
 def port_bytes_per_s(nic: Nic, catalog: Catalog) -> float | None:
     """Rate of one port; None for a speed that the catalog lacks (S-188)."""
+    if nic.speed is None:
+        return None
     number, unit, _ = nic.speed.partition(" Gbit/s")
     if unit:
         return float(number) * 1e9 / 8
