@@ -72,7 +72,7 @@ def operators_support_gpudirect(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "releases" / index / "version", "run `rackwright choose SPEC --upgrade`", message)
 
 
-@context_rule("V-176", Level.WARNING, on=KUBERNETES)
+@context_rule("V-176", Level.WARNING, "https://kubernetes.io/docs/reference/node/node-status/", on=KUBERNETES)
 def inventory_is_recent(context: StackContext) -> Iterator[Violation]:
     """An inventory is at most a day old, because nodes, GPUs and operators change."""
     inventory = _inventory(context)
