@@ -40,9 +40,9 @@ class ClusterReader:
             raise UserError([Problem("U-kubeconfig", f"{source} cannot be used: {error}", fix=fix)]) from None
         api.configuration.retries = False
         self.server: str = api.configuration.host
-        chosen = next((each for each in contexts if each["name"] == context), active) or {"name": "", "context": {}}
-        self.context: str = chosen["name"]
-        self.cluster: str = chosen["context"].get("cluster", "")
+        chosen: Object = next((each for each in contexts if each["name"] == context), active) or {}
+        self.context: str = chosen.get("name", "")
+        self.cluster: str = chosen.get("context", {}).get("cluster", "")
         self._api, self._client = api, client
 
     def version(self) -> str:
