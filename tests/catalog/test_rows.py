@@ -6,16 +6,15 @@ import re
 from dataclasses import fields, is_dataclass
 
 import pytest
-from rackwright.catalog import columns, csv_table
+from rackwright.catalog import columns, csv_table, server_columns
 from rackwright.catalog.csv_table import DATE
 from rackwright.catalog.read import DATA, Catalog
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.units import GIB
 
-FILES = [
-    *(t.file for t in vars(columns).values() if isinstance(t, csv_table.Table) and t.file not in ("prices.csv", "availability.csv")),
-    *(f"{kind}_{cloud}.csv" for kind in ("prices", "availability") for cloud in ("aws", "gcp")),
-]
+TABLES = [t for module in (columns, server_columns) for t in vars(module).values() if isinstance(t, csv_table.Table)]
+FILES = [t.file for t in TABLES if t.file not in ("prices.csv", "availability.csv")]
+FILES += [f"{kind}_{cloud}.csv" for kind in ("prices", "availability") for cloud in ("aws", "gcp")]
 COUNTS = {
     "accelerator_generations.csv": 25,
     "accelerators.csv": 41 + 3 + 50,  # three that only the EC2 API names: V520, AI100, Inferentia1; fifty of published runs

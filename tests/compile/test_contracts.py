@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests import plans
+from tests import own_plans, plans
 from tests.compile.contracts import chart_values, errors_of, needs_contracts, unknown_paths
 
-PLANS = {name: build() for name, build in plans.ALL.items()}
+PLANS = {name: build() for name, build in (plans.ALL | own_plans.OWN).items()}
 OUTSIDE = {
     ("networking.gke.io/v1", "HealthCheckPolicy"),
     ("networking.gke.io/v1", "GCPBackendPolicy"),

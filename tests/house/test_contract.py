@@ -19,9 +19,10 @@ from rackwright_pulumi.policies import RESOURCE_RULES
 from tests.house.source_files import LIBRARY, ROOT, python_files, read
 
 pytestmark = pytest.mark.xdist_group("sources")
-UNSUPPORTED = {"Place.inventory", "Pricing.commitments"}
+UNSUPPORTED = {"Pricing.commitments", "Gpus.mig"}
 """Fields that this release does not support (validation/spec/unsupported.py)."""
 READ_BY_THE_SPEC = {"Spec.api_version", "InsideAccess.runner", "Granted.used"}
+READ_BY_THE_SPEC |= {"Inventory.api_version", "ServerGroup.os"}
 READ_BY_THE_SPEC |= {"ServiceQuotas.Quotas", "ServiceQuota.QuotaArn", "ServiceQuota.QuotaCode", "ServiceQuota.Value"}
 """Fields that only the reader and the rules of the spec use."""
 UNDOCUMENTED = {"V-02", "V-111", "V-115"}

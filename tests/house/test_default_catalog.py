@@ -14,6 +14,7 @@ ENTRY_POINTS = {
     "blueprints/rackwright/validation/stack/quota.py": "validation.stack.check_quota",
     "blueprints/rackwright/estimator/estimate.py": "rackwright.estimate",
     "blueprints/rackwright/estimator/config/accelerators.py": "accelerators.find",
+    "blueprints/rackwright/cli/cluster_commands.py": "`rackwright inventory`",
     "blueprints/rackwright/report/terminal/catalog.py": "`rackwright catalog`",
     "blueprints/rackwright/report/reference/accelerators_page.py": "`python -m rackwright.report.reference.accelerators_page`",
     "components/rackwright_pulumi/lookup/compare.py": "lookup.look_up",

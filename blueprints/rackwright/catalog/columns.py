@@ -28,7 +28,7 @@ MB_S = times(1e6)
 TERA = times(1e12)
 SIZES = ("min", "second", "step", "max", "large_step", "large_step_above", "server")
 MODES = many(CapacityMode)
-PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "box-image", "server-image")
+PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "box-image", "server-image", "network-image")
 KIND = one_of("gpu", "tpu", "neuron", "cpu", "other")
 PRICED = same(yes, "illustrative") | same(words, "notes")
 DOUBTS: dict[str, tuple[str, Parse]] = {"conflict": ("conflict", words), "notes": ("notes", words)}
@@ -170,21 +170,6 @@ TPU_SLICES = sourced_table(
     same(yes, "listed workload_policy"),
     {"hbm_gib_per_chip": ("hbm_bytes_per_chip", size(GIB))},
     DOUBTS,
-)
-
-SERVERS = sourced_table(
-    "servers.csv",
-    "name",
-    same(text, "name machine vendor accelerator form_factor"),
-    same(words, "cpu memory_words local_storage power_supplies scale_up scale_out notes"),
-    same(count, "accelerator_count"),
-    same(maybe(positive), "power_supply_watts"),
-    same(Fabric, "fabric"),
-    same(maybe(count), "fabric_interfaces"),
-    {
-        "max_memory_gb": ("max_memory_bytes", maybe(size(GB))),
-        "fabric_interface_gbps": ("fabric_interface_bytes_per_s", maybe(GBPS)),
-    },
 )
 
 PRICES = sourced_table(

@@ -24,6 +24,7 @@ class CapacityMode(StrEnum):
     FLEX_START = "flex-start"
     RESERVATION = "reservation"
     CALENDAR = "calendar"
+    OWNED = "owned"
     CUD_1Y = "cud-1y"
     CUD_3Y = "cud-3y"
 
@@ -263,35 +264,6 @@ class TpuSlice:
     gke_min_version_autopilot: str | None
     listed: bool
     conflict: str
-    notes: str
-    source: str
-    as_of: str
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Owned server model. Values that vary per order (CPU, memory, disks, NICs) are None or text; the site inventory has them.
-
-    fabric_*: the vendor's reference design, which an ordered server may differ from.
-    """
-
-    name: str
-    machine: str
-    vendor: str
-    accelerator: str
-    accelerator_count: int
-    cpu: str
-    max_memory_bytes: int | None
-    memory_words: str
-    local_storage: str
-    power_supplies: str
-    power_supply_watts: float | None
-    form_factor: str
-    scale_up: str
-    fabric: Fabric
-    fabric_interfaces: int | None
-    fabric_interface_bytes_per_s: float | None
-    scale_out: str
     notes: str
     source: str
     as_of: str

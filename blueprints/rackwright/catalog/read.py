@@ -9,6 +9,7 @@ from typing import Any
 
 from rackwright.catalog import columns as tables
 from rackwright.catalog import records as machines
+from rackwright.catalog import server_columns
 from rackwright.catalog.csv_table import Record, Table
 from rackwright.catalog.rows import (
     Accelerator,
@@ -18,7 +19,10 @@ from rackwright.catalog.rows import (
     CapacityRule,
     FabricLayout,
     Fee,
+    GpuProduct,
+    LinkSpeed,
     Machine,
+    MigProfiles,
     Price,
     Quota,
     Server,
@@ -49,6 +53,9 @@ class Catalog:
     layouts: tuple[FabricLayout, ...]
     slices: tuple[TpuSlice, ...]
     servers: tuple[Server, ...]
+    link_speeds: tuple[LinkSpeed, ...]
+    mig_profiles: tuple[MigProfiles, ...]
+    gpu_products: tuple[GpuProduct, ...]
     prices: tuple[Price, ...]
     availability: tuple[Availability, ...]
     zones: tuple[Zone, ...]
@@ -126,6 +133,13 @@ class Catalog:
         digest = sha256((self.digest + repr(mine)).encode()).hexdigest()[: len(self.digest)]
         return replace(self, prices=tuple(kept.values()), digest=digest)
 
+    def with_machines(self, machines: Iterable[Machine], prices: Iterable[Price]) -> "Catalog":
+        """This catalog with further machines, which replace those of the same name, and their prices."""
+        rows, priced = tuple(machines), tuple(prices)
+        kept = {row.name: row for row in (*self.machines, *rows)}
+        digest = sha256((self.digest + repr((rows, priced))).encode()).hexdigest()[: len(self.digest)]
+        return replace(self, machines=tuple(kept.values()), prices=(*self.prices, *priced), digest=digest)
+
     @cached_property
     def machine_by_name(self) -> Mapping[str, Machine]:
         return {machine.name: machine for machine in self.machines}
@@ -185,7 +199,10 @@ class Catalog:
 PLAIN = {
     "generations": (AcceleratorGeneration, tables.ACCELERATOR_GENERATIONS),
     "layouts": (FabricLayout, tables.FABRICS),
-    "servers": (Server, tables.SERVERS),
+    "servers": (Server, server_columns.SERVERS),
+    "link_speeds": (LinkSpeed, server_columns.LINK_SPEEDS),
+    "mig_profiles": (MigProfiles, server_columns.MIG_PROFILES),
+    "gpu_products": (GpuProduct, server_columns.GPU_PRODUCTS),
     "zones": (Zone, tables.ZONES),
     "storage_prices": (StoragePrice, tables.STORAGE_PRICES),
     "fees": (Fee, tables.FEES),

@@ -102,7 +102,7 @@ def owned(server: Server, known: Known) -> Machine:
         fabric_bytes_per_s=network,
         scale_up_link=server.scale_up,
         scale_up_domain=card.scale_up_domain,
-        capacity_modes=(CapacityMode.ON_DEMAND,),
+        capacity_modes=(CapacityMode.OWNED,),
         notes=server.notes,
         source=server.source,
         as_of=server.as_of,

@@ -12,7 +12,6 @@ from rackwright.catalog.hardware import (
     Fabric,
     FabricLayout,
     Machine,
-    Server,
     TpuSlice,
 )
 from rackwright.catalog.offerings import (
@@ -30,6 +29,7 @@ from rackwright.catalog.offerings import (
     Volume,
     Zone,
 )
+from rackwright.catalog.servers import GpuProduct, LinkSpeed, MigProfiles, Server
 
 __all__ = [
     "FORMATS",
@@ -41,7 +41,10 @@ __all__ = [
     "Fabric",
     "FabricLayout",
     "Fee",
+    "GpuProduct",
+    "LinkSpeed",
     "Machine",
+    "MigProfiles",
     "Offering",
     "PinnedVersion",
     "Price",

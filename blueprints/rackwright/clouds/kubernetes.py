@@ -1,5 +1,12 @@
-"""An existing Kubernetes cluster on the user's own machines: sized for a pinned machine, not built in this release (N-08)."""
+"""An existing Kubernetes cluster on the user's own servers, which an inventory describes."""
 
 from rackwright.clouds.base import CloudProfile
 
-KUBERNETES = CloudProfile(name="kubernetes", owner_field="inventory", is_owned=True, supports=frozenset({"network.existing"}))
+KUBERNETES = CloudProfile(
+    name="kubernetes",
+    owner_field="inventory",
+    is_owned=True,
+    capacity_modes=("owned",),
+    blueprints=frozenset({"box", "training-cluster", "inference-fleet"}),
+    supports=frozenset({"network.existing", "serve.multi_node"}),
+)

@@ -4,12 +4,15 @@ from collections.abc import Callable
 from datetime import date, datetime
 
 from rackwright.catalog.read import Catalog
-from rackwright.clouds import AWS, GCP
+from rackwright.clouds import AWS, GCP, KUBERNETES
 from rackwright.compile.blueprints.box import box_plan
+from rackwright.compile.blueprints.box_own import own_box_plan
 from rackwright.compile.blueprints.inference_fleet_eks import eks_fleet_plan
 from rackwright.compile.blueprints.inference_fleet_gke import gke_fleet_plan
+from rackwright.compile.blueprints.inference_fleet_own import own_fleet_plan
 from rackwright.compile.blueprints.tpu_pod import tpu_plan
 from rackwright.compile.blueprints.training_cluster import training_plan
+from rackwright.compile.blueprints.training_cluster_own import own_training_plan
 from rackwright.compile.compile_context import NEW_STACK, CompileContext, RunningStack
 from rackwright.compile.cost_alerts import with_cost_alerts
 from rackwright.compile.nodes.roll import with_rolls
@@ -19,6 +22,7 @@ from rackwright.compile.version_pins import with_version_pins
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem, Stage
 from rackwright.sizing.blueprint_kind import blueprint_kind
+from rackwright.sizing.offers.own_servers import with_own_servers
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import BlueprintKind, StackPlan
@@ -30,6 +34,9 @@ PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = 
     (BlueprintKind.INFERENCE_FLEET, AWS.name): eks_fleet_plan,
     (BlueprintKind.INFERENCE_FLEET, GCP.name): gke_fleet_plan,
     (BlueprintKind.TPU_POD, GCP.name): tpu_plan,
+    (BlueprintKind.BOX, KUBERNETES.name): own_box_plan,
+    (BlueprintKind.TRAINING_CLUSTER, KUBERNETES.name): own_training_plan,
+    (BlueprintKind.INFERENCE_FLEET, KUBERNETES.name): own_fleet_plan,
 }
 """(blueprint, cloud) -> compiler."""
 
@@ -54,7 +61,8 @@ def compile_plan(
     stack (stage BUILD).
     """
     kind = blueprint_of(spec, fit)
-    context = CompileContext(spec, plan, fit, today, now, running, catalog=catalog or Catalog.default())
+    known = with_own_servers(catalog or Catalog.default(), spec)
+    context = CompileContext(spec, plan, fit, today, now, running, catalog=known)
     if problems := refusals(context):
         raise UserError(problems)
     compiled = with_rolls(context, with_cost_alerts(context, apply_spec_options(context, PATHS[kind, fit.candidate.cloud](context))))

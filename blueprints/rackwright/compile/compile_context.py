@@ -7,6 +7,7 @@ from functools import cached_property
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
+from rackwright.clouds import profile
 from rackwright.diagnostics.errors import Bug
 from rackwright.sizing.node.file_system import LustreSize
 from rackwright.sizing.plan import Candidate, Fit, SizingPlan
@@ -81,8 +82,9 @@ class CompileContext:
 
     @property
     def namespace(self) -> str:
-        """Namespace of the team."""
-        return f"team-{self.spec.workload.team}"
+        """Namespace of the team; in a cluster that other stacks share, with the stack's name, or the one of the spec."""
+        team = f"team-{self.spec.workload.team}"
+        return self.place.namespace or (f"{self.spec.name}-{team}" if profile(self.candidate.cloud).is_owned else team)
 
     @property
     def expires_on(self) -> str:

@@ -37,7 +37,7 @@ def as_tenant_stack(plan: StackPlan) -> StackPlan:
         ),
         identities=tuple(replace(identity, namespace=spaces.get(identity.namespace, identity.namespace)) for identity in plan.identities),
         namespaces=tuple((spaces.get(name, name), level) for name, level in plan.namespaces),
-        manifests=_with_stack_names(tuple(m for m in plan.manifests if m.layer != "operators"), plan.name, spaces),
+        manifests=with_stack_names(tuple(m for m in plan.manifests if m.layer != "operators"), plan.name, spaces),
     )
 
 
@@ -46,7 +46,7 @@ def role_label_value(stack: str) -> str:
     return f"{stack}.accelerator"
 
 
-def _with_stack_names(manifests: tuple[ManifestPlan, ...], stack: str, spaces: dict[str, str]) -> tuple[ManifestPlan, ...]:
+def with_stack_names(manifests: tuple[ManifestPlan, ...], stack: str, spaces: dict[str, str]) -> tuple[ManifestPlan, ...]:
     """Prefixes cluster-scoped objects and namespaces with the stack's name, in references and queries too."""
     within = [(re.compile(rf"(?<![-\w]){re.escape(old)}(?![-\w])"), new) for old, new in spaces.items()]
     scoped = {plan.body["metadata"]["name"] for plan in manifests if plan.body["kind"] in CLUSTER_SCOPED_KINDS}

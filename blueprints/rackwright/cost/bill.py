@@ -73,7 +73,11 @@ def total_interval(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> 
 
 
 def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """Lines of the layers that this stack builds, without existing resources."""
+    """Lines of the layers that this stack builds, without existing resources. Own servers are all that an existing cluster costs here."""
+    if profile(stack.place.cloud).is_owned:
+        yield from _accelerators(stack, fit)
+        yield from transfer.lines(fit, hours)
+        return
     if machine_layer(stack) in stack.layers:
         yield from _accelerators(stack, fit)
         yield from _others(stack, fit, spec, catalog, hours)

@@ -32,6 +32,7 @@ from rackwright.sizing.search.search import search
 from rackwright.sizing.selection.near_ties import beaten_by
 from rackwright.sizing.selection.ranking import by_distance, cheapest_without_pin, identity, ranked
 from rackwright.sizing.workload_inputs import workload_inputs
+from rackwright.spec.inventory import Inventory
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
 from rackwright.units import HOUR
@@ -260,7 +261,7 @@ def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a:
                 yield Note(NoteKind.BUCKET_REGION_UNKNOWN, {"uri": part.uri or "", "key": f"{key}.region"})
     if len(spec.workloads) > 1:
         yield Note(NoteKind.WORKLOADS_SHARE_MACHINES, {"workload": spec.workload.name})
-    if any(profile(p.cloud).is_owned and p.pin is None for p in spec.infra.places):
+    if any(profile(p.cloud).is_owned and not isinstance(p.inventory, Inventory) for p in spec.infra.places):
         yield Note(NoteKind.INVENTORY_NOT_READ)
     pinned = next((f for f in fits if f.candidate.pinned), None)
     best = cheapest_without_pin(rejected)

@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag
 
 from rackwright.clouds import names, sellers
-from rackwright.spec.base import MAPPING, PLAIN, Id, Moment, OneOf, Part, PositiveInt, Text, plain_or_mapping, tag_by_key
+from rackwright.spec.base import MAPPING, PLAIN, Id, Moment, Name, OneOf, Part, PositiveInt, Text, plain_or_mapping, tag_by_key
+from rackwright.spec.inventory import Inventory
+from rackwright.spec.quantity import Duration, Money
 
 CloudName = Annotated[str, OneOf(names)]
 SellerName = Annotated[str, OneOf(sellers)]
@@ -168,11 +170,47 @@ class Pin(Part):
     """Topology of the TPU slice."""
 
 
+class NodeCost(Part):
+    """Cost of one own server: `per_hour`, or its price, lifetime and power."""
+
+    per_hour: Money | None = None
+    """Cost of one server for an hour, everything included."""
+    purchase: Money | None = None
+    """Price of one server, with its share of racks, switches and cables."""
+    lifetime: Duration | None = None
+    """Time over which the price is depreciated, such as 1461 d."""
+    electricity: Money | None = None
+    """Price of one kWh."""
+    pue: Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)] | None = None
+    """Facility power over server power, which adds cooling; default: the mean of published surveys."""
+
+
+class RdmaFabric(Part):
+    """InfiniBand or RoCE for pods, through NVIDIA's network operator."""
+
+    mode: Literal["host-device", "sriov", "shared"] = "host-device"
+    """Whole NICs for each pod, virtual functions of them (SR-IOV), or NICs that pods share."""
+    driver: Literal["host", "operator"] = "host"
+    """NIC driver: installed on the servers, or installed by the network operator (DOCA-OFED)."""
+    gpu_driver: Literal["host", "operator"] = "operator"
+    """GPU driver: installed on the servers, or installed by the GPU operator."""
+    virtual_functions: Annotated[int, Field(ge=1, le=127, strict=True)] = 8
+    """Virtual functions of each port; mode sriov only."""
+    mtu: Annotated[int, Field(ge=1280, le=9216, strict=True)] | None = None
+    """MTU of the ports in bytes; default: what the servers have."""
+    pkey: Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{4}$", description="such as 0x8001")] | None = None
+    """InfiniBand partition of the pods; mode sriov only, with `ufm_secret`."""
+    ufm_secret: Id | None = None
+    """Secret in the network operator's namespace with the address and credentials of UFM, which assigns PKeys."""
+    addresses: Annotated[str, Field(pattern=r"^[0-9.]+/[0-9]+$", description="such as 192.168.0.0/16")] = "192.168.0.0/16"
+    """IPv4 range of the rails; each rail gets an equal part."""
+
+
 class Place(Part):
     """One cloud account, project or cluster in which sizing searches for machines."""
 
     cloud: CloudName
-    """Cloud. This release does not support `kubernetes`, an existing cluster described by `inventory` (N-08)."""
+    """Cloud; `kubernetes` is an existing cluster on own servers, described by `inventory`."""
     account: Annotated[str, Field(pattern=r"^[0-9]{12}$", description="12 digits, in quotes")] | None = None
     """AWS account ID; the provider rejects credentials of any other account."""
     project: Project | None = None
@@ -198,8 +236,14 @@ class Place(Part):
     quotas: Annotated[Annotated[Text, Tag(PLAIN)] | Annotated[Quotas, Tag(MAPPING)], plain_or_mapping] | None = None
     """Available quota of the account, AWS only (N-10): `region: {quota code: amount}`, or the path of a file written by
     `rackwright lookup SPEC --write-quotas FILE` or `aws service-quotas list-service-quotas`."""
-    inventory: Text | None = None
-    """File that describes an existing Kubernetes cluster; not supported in this release (N-08)."""
+    inventory: Annotated[Annotated[Text, Tag(PLAIN)] | Annotated[Inventory, Tag(MAPPING)], plain_or_mapping] | None = None
+    """Servers of an existing Kubernetes cluster: the path of a file that `rackwright inventory` writes, or its content. Kubernetes only."""
+    node_cost: NodeCost | None = None
+    """What an hour of a server costs; without it plans show hours only. Kubernetes only."""
+    fabric: RdmaFabric | None = None
+    """How pods use the InfiniBand or RoCE ports of the servers; default: `host-device`. Kubernetes only."""
+    namespace: Name | None = None
+    """Namespace that the stack creates for its workloads; default: `<stack>-team-<team>`. Kubernetes only."""
     pin: Pin | None = None
     """Machines chosen by hand in place of sizing."""
 

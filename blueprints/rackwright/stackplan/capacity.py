@@ -12,6 +12,8 @@ RESERVATION_ID = re.compile(r"cr-[0-9a-f]{17}")
 
 IDLE_STOP_MINUTES = 60
 """Default idle time after which a box is stopped."""
+OWNED = str(CapacityMode.OWNED)
+"""Servers that the user owns."""
 ADJACENT_MODES = ("capacity-block", "reservation")
 """EC2 places these machines close together; an additional placement group can prevent their launch (eksctl issue 7949)."""
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from rackwright.clouds import profile
 from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Assumption, Candidate
 from rackwright.units import GIB
@@ -76,6 +77,8 @@ def list_price(per: str, candidate: Candidate) -> str:
     """`55.04 USD per machine-hour, us-east-1, list price of 2026-07-20`; `per` names the unit."""
     if candidate.price_usd_per_hour is None:
         return f"{UNKNOWN} for these machines"
+    if profile(candidate.cloud).is_owned:
+        return f"{usd(candidate.price_usd_per_hour, 2)} per {per}, own servers, {candidate.price_source}"
     where = candidate.price_region or "region not named"
     return f"{usd(candidate.price_usd_per_hour, 2)} per {per}, {where}, list price of {candidate.price_as_of}"
 

@@ -11,7 +11,7 @@ TEXTS = {
     NoteKind.EXPERTS_UNCALIBRATED: (
         "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
     ),
-    NoteKind.INVENTORY_NOT_READ: "An existing cluster is sized only for a pinned machine in this release; its inventory is not read",
+    NoteKind.INVENTORY_NOT_READ: "The inventory of the existing cluster was not read: only a pinned machine is sized",
     NoteKind.NO_LATENCY_GOAL: "No latency goal is set ({keys}): slow machines are not rejected",
     NoteKind.ONE_TOKEN_ANSWERS: (
         "Answers have one token (output_tokens.mean: 1), so no time per output token (TPOT) exists; only the time to the first token counts"
@@ -56,6 +56,12 @@ TEXTS = {
     NoteKind.NEURON_UNCALIBRATED: (
         "The model must be compiled with the Neuron SDK. No measured run calibrates this estimate: allow a factor 2 either way"
     ),
+    NoteKind.OWN_COST: (
+        "An hour of {machine} costs {usd:,.2f} USD: {depreciation_usd:,.2f} USD depreciation, "
+        "and {power_usd:,.2f} USD power and cooling at full load"
+    ),
+    NoteKind.OWN_COST_STATED: "An hour of {machine} costs {usd:,.2f} USD, as `node_cost` states",
+    NoteKind.OWN_HOURS_ONLY: "{machine} is your own and has no `node_cost`: the plan has hours, and no cost",
     NoteKind.PRICE_DETAIL: "{machine}: {detail}",
     NoteKind.QUEUE_ASSUMED: (
         "The queue time of flex-start is not published; {likely_h:,.1f} h are assumed ({low_h:,.1f} to {high_h:,.1f})"

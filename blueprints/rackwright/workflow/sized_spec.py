@@ -111,9 +111,12 @@ class SizedSpec:
 
         return Buildability(self.spec, self.catalog, self.today, self.now)
 
-    @property
+    @cached_property
     def catalog(self) -> Catalog:
-        return self.own_catalog or Catalog.default()
+        """The catalog with the servers of the spec's inventories."""
+        from rackwright.sizing.offers.own_servers import with_own_servers
+
+        return with_own_servers(self.own_catalog or Catalog.default(), self.spec)
 
     @cached_property
     def recorded(self) -> "Decision | None":

@@ -20,11 +20,14 @@ LATER = {
     "chunked_prefill": None,
     "cidr": None,
     "disaggregation": None,
+    "fabric": None,
     "group": None,
     "image": None,
     "key": None,
     "latency": None,
     "max_batched_tokens": None,
+    "namespace": None,
+    "node_cost": None,
     "nodes": Nodes().model_dump(mode="json"),
     "notify": [],
     "permissions_boundary": None,
@@ -58,6 +61,8 @@ def spec_digest(spec: Spec, later: Mapping[str, Any] = LATER) -> str:
     read = _as_first_written(spec.model_dump(mode="json", exclude=NOT_SIZED), later)
     for place in (*read["infra"]["any_of"], *read["infra"]["ordered"]):
         place["quotas"] = None
+        if isinstance(place["inventory"], dict):  # sizing reads neither; both change with every reading of the cluster
+            place["inventory"] = {key: value for key, value in place["inventory"].items() if key not in ("generated_at", "installed")}
     for workload in read["workloads"]:
         workload.pop("run", None)
         workload.pop("api_key", None)

@@ -2,20 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NotRequired
+from typing import TYPE_CHECKING, Any, NotRequired
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.stackplan import BlueprintKind, IdentityPlan
+from rackwright.stackplan import BlueprintKind, IdentityPlan, StackPlan
 
 from rackwright_pulumi.args import PlanInput, plan_of
-from rackwright_pulumi.aws.box.box import AwsBox
-from rackwright_pulumi.aws.exports import Storage
+from rackwright_pulumi.aws import CLOUD as AWS
 from rackwright_pulumi.aws.inputs import AwsInputs
-from rackwright_pulumi.blueprints.aws import AwsStack
 from rackwright_pulumi.check_args import check_args
+from rackwright_pulumi.kubernetes import CLOUD as KUBERNETES
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
+
+if TYPE_CHECKING:
+    from rackwright_pulumi.aws.box.box import AwsBox
+    from rackwright_pulumi.aws.exports import Storage
+    from rackwright_pulumi.blueprints.aws import AwsStack
 
 NO_GRANTS = IdentityPlan("box")
 
@@ -33,38 +37,62 @@ class BoxArgs(AwsInputs):
 
 
 class Box(pulumi.ComponentResource):
-    """A private machine on AWS (GPU, Neuron or processors alone), its data volume and buckets. Raises Unsupported for any other cloud."""
+    """A private machine on AWS (GPU, Neuron or processors alone), its data volume and buckets; or a queue or container on own servers.
+
+    Raises Unsupported for any other cloud.
+    """
 
     instance_id: Output[str] | None
     connect_command: Output[str] | None
-    """Both are None if the workloads layer belongs to another stack."""
+    """Both are None on own servers, and if the workloads layer belongs to another stack."""
     bucket_names: Output[Mapping[str, str]]
 
     def __init__(self, name: str, args: BoxArgs, opts: ResourceOptions | None = None):
         check_args(BoxArgs, args)
         super().__init__("rackwright:index:Box", name, None, opts)
         plan = plan_of(BlueprintKind.BOX, args["plan"])
-        stack = AwsStack(self, name, plan, args.get("teardown", False), args)
-        storage = stack.storage()
-        box = _machine(stack, storage, args) if stack.builds("workloads") else None
-        if stack.builds("base"):
-            stack.cost_alerts()
-        self.instance_id, self.connect_command = (box.instance_id, box.connect_command) if box else (None, None)
-        self.bucket_names, self._parts = storage.bucket_names, stack.parts(storage)
-        self.register_outputs(self.stack_outputs())
+        if plan.place.cloud not in CLOUDS:
+            raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", " or ".join(CLOUDS))
+        self._outputs = CLOUDS[plan.place.cloud](self, name, plan, args)
+        self.instance_id, self.connect_command = self._outputs.get("instanceId"), self._outputs.get("connectCommand")
+        self.bucket_names = self._outputs.get("bucketNames", Output.from_input({}))
+        self.register_outputs(self._outputs)
 
     def stack_outputs(self) -> dict[str, Any]:
         """Outputs of a stack with this blueprint."""
-        return {
-            "instanceId": self.instance_id,
-            "connectCommand": self.connect_command,
-            "bucketNames": self.bucket_names,
-            "parts": self._parts,
-        }
+        return self._outputs
 
 
-def _machine(stack: AwsStack, storage: Storage, args: BoxArgs) -> AwsBox:
+def _on_aws(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: BoxArgs) -> dict[str, Any]:
+    from rackwright_pulumi.blueprints.aws import AwsStack
+
+    stack = AwsStack(parent, name, plan, args.get("teardown", False), args)
+    storage = stack.storage()
+    box = _machine(stack, storage, args) if stack.builds("workloads") else None
+    if stack.builds("base"):
+        stack.cost_alerts()
+    return {
+        "instanceId": box.instance_id if box else None,
+        "connectCommand": box.connect_command if box else None,
+        "bucketNames": storage.bucket_names,
+        "parts": stack.parts(storage),
+    }
+
+
+def _on_own_servers(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: BoxArgs) -> dict[str, Any]:
+    from rackwright_pulumi.blueprints.own_cluster import own_cluster_parts
+
+    return own_cluster_parts(parent, name, plan, args, args.get("secrets", {})).outputs
+
+
+CLOUDS = {AWS: _on_aws, KUBERNETES: _on_own_servers}
+"""Cloud to the function that builds its parts; each imports only its cloud's SDK."""
+
+
+def _machine(stack: "AwsStack", storage: "Storage", args: BoxArgs) -> "AwsBox":
     """The instance with its pinned image, in a subnet of its zone."""
+    from rackwright_pulumi.aws.box.box import AwsBox
+
     plan = stack.plan.box
     if plan is None:
         raise Unsupported(f"a plan of {stack.plan.kind} without a box", "box", f"use the blueprint {stack.plan.kind}")

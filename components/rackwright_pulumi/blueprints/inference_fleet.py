@@ -6,12 +6,14 @@ from typing import Any, NotRequired
 import pulumi
 from pulumi import Input, Output, ResourceOptions
 from rackwright.stackplan import BlueprintKind, StackPlan
+from rackwright.stackplan.labels import SERVER_PORT
 
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.aws import CLOUD as AWS
 from rackwright_pulumi.aws.inputs import AwsInputs
 from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.gcp import CLOUD as GCP
+from rackwright_pulumi.kubernetes import CLOUD as KUBERNETES
 from rackwright_pulumi.outputs import fabric_output
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -30,7 +32,8 @@ class InferenceFleetArgs(AwsInputs):
 
 
 class InferenceFleet(pulumi.ComponentResource):
-    """A cluster whose accelerators and replicas follow their load: on GKE behind a gateway, on EKS behind an internal load balancer.
+    """A cluster whose accelerators and replicas follow their load: on GKE behind a gateway, on EKS behind an internal load balancer, on own
+    servers behind a service of the cluster.
 
     Raises Unsupported for any other cloud.
     """
@@ -53,9 +56,10 @@ class InferenceFleet(pulumi.ComponentResource):
         if plan.place.cloud not in CLOUDS:
             raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", " or ".join(CLOUDS))
         outputs = CLOUDS[plan.place.cloud](self, name, plan, args)
-        self.cluster_name, self.endpoint = outputs["clusterName"], outputs["endpoint"]
-        self.kubeconfig, self.kubeconfig_command = outputs["kubeconfig"], outputs["kubeconfigCommand"]
-        self.bucket_names = outputs["bucketNames"]
+        missing = Output.from_input("")
+        self.cluster_name, self.endpoint = outputs["clusterName"], outputs.get("endpoint", missing)
+        self.kubeconfig, self.kubeconfig_command = outputs.get("kubeconfig", missing), outputs["kubeconfigCommand"]
+        self.bucket_names = outputs.get("bucketNames", Output.from_input({}))
         self.service_endpoint, self.weights_url = outputs["serviceEndpoint"], outputs["weightsUrl"]
         self.expected_fabric = fabric_output(plan.expected_fabric)
         self._outputs = {**outputs, "expectedFabric": self.expected_fabric}
@@ -94,7 +98,16 @@ def _on_eks(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: 
     return {**outputs, "serviceEndpoint": address, "weightsUrl": _weights(plan, "s3", names)}
 
 
-CLOUDS = {AWS: _on_eks, GCP: _on_gke}
+def _on_own_servers(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: InferenceFleetArgs) -> dict[str, Any]:
+    from rackwright_pulumi.blueprints.own_cluster import own_cluster_parts
+
+    outputs = own_cluster_parts(parent, name, plan, args, args.get("secrets", {})).outputs
+    services = [manifest.body for manifest in plan.manifests if manifest.body["kind"] == "Service"]
+    address = f"http://{services[0]['metadata']['name']}.{services[0]['metadata']['namespace']}:{SERVER_PORT}" if services else ""
+    return {**outputs, "serviceEndpoint": Output.from_input(address), "weightsUrl": Output.from_input("")}
+
+
+CLOUDS = {AWS: _on_eks, GCP: _on_gke, KUBERNETES: _on_own_servers}
 """Cloud to the function that builds its parts; each imports only its cloud's SDK."""
 
 

@@ -5,13 +5,15 @@ from typing import Any, NotRequired
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.stackplan import BlueprintKind
+from rackwright.stackplan import BlueprintKind, StackPlan
 
 from rackwright_pulumi.args import PlanInput, plan_of
+from rackwright_pulumi.aws import CLOUD as AWS
 from rackwright_pulumi.aws.inputs import AwsInputs
-from rackwright_pulumi.blueprints.eks import eks_parts
 from rackwright_pulumi.check_args import check_args
+from rackwright_pulumi.kubernetes import CLOUD as KUBERNETES
 from rackwright_pulumi.outputs import fabric_output
+from rackwright_pulumi.unsupported import Unsupported
 
 
 class TrainingClusterArgs(AwsInputs):
@@ -27,7 +29,8 @@ class TrainingClusterArgs(AwsInputs):
 
 
 class TrainingCluster(pulumi.ComponentResource):
-    """An EKS cluster with accelerator pools on EFA, a parallel file system and job queues. Raises Unsupported for any other cloud.
+    """An EKS cluster with accelerator pools on EFA, a parallel file system and job queues; or queues, operators and InfiniBand networks
+    in an existing cluster on own servers. Raises Unsupported for any other cloud.
 
     Jobs are not part of it; submit them to its queues.
     """
@@ -44,15 +47,32 @@ class TrainingCluster(pulumi.ComponentResource):
         check_args(TrainingClusterArgs, args)
         super().__init__("rackwright:index:TrainingCluster", name, None, opts)
         plan = plan_of(BlueprintKind.TRAINING_CLUSTER, args["plan"])
-        parts = eks_parts(self, name, plan, args)
-        cluster = parts.cluster
-        self.cluster_name, self.endpoint = (cluster.cluster_name, cluster.endpoint) if cluster else (None, None)
-        self.kubeconfig, self.kubeconfig_command = cluster.kubeconfig if cluster else None, parts.kubeconfig_command
-        self.bucket_names = parts.storage.bucket_names
+        if plan.place.cloud not in CLOUDS:
+            raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", " or ".join(CLOUDS))
+        outputs = CLOUDS[plan.place.cloud](self, name, plan, args)
+        self.cluster_name, self.endpoint = outputs["clusterName"], outputs.get("endpoint")
+        self.kubeconfig, self.kubeconfig_command = outputs.get("kubeconfig"), outputs["kubeconfigCommand"]
+        self.bucket_names = outputs.get("bucketNames", Output.from_input({}))
         self.expected_fabric = fabric_output(plan.expected_fabric)
-        self._outputs = {**parts.outputs, "expectedFabric": self.expected_fabric}
+        self._outputs = {**outputs, "expectedFabric": self.expected_fabric}
         self.register_outputs(self._outputs)
 
     def stack_outputs(self) -> dict[str, Any]:
         """Outputs of a stack with this blueprint."""
         return self._outputs
+
+
+def _on_eks(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: TrainingClusterArgs) -> dict[str, Any]:
+    from rackwright_pulumi.blueprints.eks import eks_parts
+
+    return eks_parts(parent, name, plan, args).outputs
+
+
+def _on_own_servers(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: TrainingClusterArgs) -> dict[str, Any]:
+    from rackwright_pulumi.blueprints.own_cluster import own_cluster_parts
+
+    return own_cluster_parts(parent, name, plan, args, args.get("secrets", {})).outputs
+
+
+CLOUDS = {AWS: _on_eks, KUBERNETES: _on_own_servers}
+"""Cloud to the function that builds its parts; each imports only its cloud's SDK."""

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pulumi
-from rackwright.clouds import sellers, supports
+from rackwright.clouds import profile, profiles, supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan import BlueprintKind, PlacePlan, StackPlan
 
@@ -87,6 +87,6 @@ def declare(
 
 def provider(place: PlacePlan) -> pulumi.ProviderResource:
     """The explicit provider of the place. It rejects other accounts and projects. Raises Unsupported for a cloud without a provider."""
-    if place.cloud not in sellers():
-        raise Unsupported(f"a provider for {place.cloud}", "place.cloud", " or ".join(sellers()))
+    if not profile(place.cloud).blueprints:
+        raise Unsupported(f"a provider for {place.cloud}", "place.cloud", " or ".join(each.name for each in profiles() if each.blueprints))
     return import_module(f"rackwright_pulumi.{place.cloud}.provider").make_provider(place)

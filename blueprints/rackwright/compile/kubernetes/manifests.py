@@ -70,17 +70,17 @@ def allow_within(namespace: str) -> ManifestPlan:
     return allow(namespace, "allow-within", ingress=[{"from": peers}], egress=[{"to": peers}])
 
 
-def static_volume(name: str, claim: str, namespace: str, size: str, mode: str, options: list[str], csi: Body) -> list[Body]:
-    """Specs of a persistent volume that keeps its data, and of the claim `claim` that is bound to it."""
+def static_volume(name: str, claim: str, namespace: str, size: str, mode: str, options: list[str], source: Body) -> list[Body]:
+    """A persistent volume that keeps its data, and the claim `claim` that is bound to it. source: such as `{"csi": ...}`."""
     volume: Body = {
         "capacity": {"storage": size},
         "accessModes": [mode],
         "persistentVolumeReclaimPolicy": "Retain",
         "storageClassName": "",
         "volumeMode": "Filesystem",
-        "mountOptions": options,
+        **({"mountOptions": options} if options else {}),
         "claimRef": {"name": claim, "namespace": namespace},
-        "csi": csi,
+        **source,
     }
     bound = {"accessModes": [mode], "storageClassName": "", "volumeName": name, "resources": {"requests": {"storage": size}}}
     return [obj("v1", "PersistentVolume", name, spec=volume), obj("v1", "PersistentVolumeClaim", claim, namespace, bound)]

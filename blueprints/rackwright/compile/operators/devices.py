@@ -1,13 +1,15 @@
 """Device plugins and operators that make accelerators and EFA interfaces available to pods on EKS."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from rackwright.compile.kubernetes.manifests import obj
 from rackwright.compile.operators.helm_releases import TOLERATE_ALL, release
 from rackwright.stackplan import ManifestPlan, PoolPlan, ReleasePlan
 from rackwright.stackplan.images import UBUNTU, image_family
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_DEVICE_CLASS, RESOURCES
-from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, MONITORING, NEURON_PLUGIN
+from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, GPU_OPERATOR, MONITORING, NEURON_PLUGIN
 
 
 def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
@@ -51,7 +53,7 @@ def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
     """
     family = image_family(pools[0].image)
     if family == UBUNTU:
-        return (_gpu_operator(any(pool.nics for pool in pools)),)
+        return (gpu_operator(any(pool.nics for pool in pools)),)
     # Bottlerocket contains a device plugin (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin).
     own = family == "bottlerocket"
     values = {"gfd": {"enabled": True}, "tolerations": TOLERATE_ALL} | ({"devicePlugin": {"enabled": False}} if own else {})
@@ -73,19 +75,21 @@ def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
     return release("dcgm-exporter", "monitoring", values | allowed, (MONITORING,))
 
 
-def _gpu_operator(fabric: bool) -> ReleasePlan:
+def gpu_operator(fabric: bool, driver: Mapping[str, Any] = MappingProxyType({})) -> ReleasePlan:
     """GPU operator without driver upgrades under running jobs, and without GPU access by environment variables.
+
+    driver: further values of its driver.
 
     The plugin's validation needs an idle GPU, so it is off; an empty variable list is rejected (NVIDIA/aicr gpu-operator/values.yaml).
     """
     values = {
-        "driver": {"kernelModuleType": "auto", "upgradePolicy": {"autoUpgrade": False}},
+        "driver": {"kernelModuleType": "auto", "upgradePolicy": {"autoUpgrade": False}, **driver},
         "toolkit": {"env": [{"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "value": "false"}]},
         "validator": {"plugin": {"env": [{"name": "WITH_WORKLOAD", "value": "false"}]}},
         "dcgmExporter": {"serviceMonitor": {"enabled": True, "honorLabels": True}},
         "gdrcopy": {"enabled": fabric},
     }
-    return release("gpu-operator", "gpu-operator", values, (MONITORING,))
+    return release(GPU_OPERATOR, GPU_OPERATOR, values, (MONITORING,))
 
 
 def _instance_types(pools: Iterable[PoolPlan]) -> list[str]:

@@ -17,6 +17,7 @@ SYSTEM_NODE_SELECTOR = {ROLE_LABEL: "system"}
 NAMESPACES = (
     ("monitoring", "privileged"),
     ("gpu-operator", "privileged"),
+    ("nvidia-network-operator", "privileged"),
     ("jobset-system", "restricted"),
     ("kueue-system", "restricted"),
     ("keda", "restricted"),
@@ -32,21 +33,20 @@ def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str,
     return ReleasePlan(name, namespace, chart.chart, chart.version, chart.repository, values, after)
 
 
-def monitoring(catalog: Catalog, storage: ManifestPlan, rules: dict[str, Any] | None = None) -> ReleasePlan:
+def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, Any] | None = None) -> ReleasePlan:
     """Prometheus for monitors of all namespaces and releases. Control-plane targets are off, because the cloud does not expose them.
 
     Metrics are on a disk of the class `storage`, so that a restart and another node keep them. Their size is limited below that of the
     disk. A teardown removes Prometheus and its disk while the driver of the disk still runs; Helm keeps claims of a StatefulSet.
     Units of Prometheus are powers of 1024: https://prometheus.io/docs/prometheus/latest/storage/
-    rules: PrometheusRules of the chart, by name.
+    storage: the class, the name of one that exists, or empty: metrics are lost with the pod. rules: PrometheusRules of the chart, by name.
     """
     limits = ("disk_gib", "retention_days", "retention_gib")
     disk_gib, days, kept_gib = (catalog.storage_limit(PROMETHEUS, limit) for limit in limits)
-    claim = {
-        "storageClassName": storage.body["metadata"]["name"],
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": f"{disk_gib}Gi"}},
-    }
+    name = storage if isinstance(storage, str) else storage.body["metadata"]["name"]
+    size = {"requests": {"storage": f"{disk_gib}Gi"}}
+    claim = {"storageClassName": name, "accessModes": ["ReadWriteOnce"], "resources": size}
+    disk = {"storageSpec": {"volumeClaimTemplate": {"spec": claim}}} if name else {}
     hidden = ("kubeControllerManager", "kubeScheduler", "kubeEtcd", "kubeProxy", "coreDns")
     selectors = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
     values = {name: {"enabled": False} for name in hidden} | {
@@ -55,7 +55,7 @@ def monitoring(catalog: Catalog, storage: ManifestPlan, rules: dict[str, Any] | 
                 **selectors,
                 "retention": f"{days}d",
                 "retentionSize": f"{kept_gib}GB",
-                "storageSpec": {"volumeClaimTemplate": {"spec": claim}},
+                **disk,
                 "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete", "whenScaled": "Retain"},
                 "nodeSelector": SYSTEM_NODE_SELECTOR,
             }
@@ -66,8 +66,9 @@ def monitoring(catalog: Catalog, storage: ManifestPlan, rules: dict[str, Any] | 
         "fullnameOverride": "monitoring",
     }
     values |= {"additionalPrometheusRulesMap": rules} if rules else {}
-    plan = release(MONITORING, "monitoring", values, (storage.key,))
-    return replace(plan, claims=(DiskPlan(disk_gib),), teardown_values={"prometheus": {"enabled": False}})
+    plan = release(MONITORING, "monitoring", values, () if isinstance(storage, str) else (storage.key,))
+    claims = () if isinstance(storage, str) else (DiskPlan(disk_gib),)
+    return replace(plan, claims=claims, teardown_values={"prometheus": {"enabled": False}})
 
 
 def jobset() -> ReleasePlan:

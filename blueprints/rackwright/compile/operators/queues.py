@@ -29,11 +29,12 @@ def aws_topology_levels(machine: Machine) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class QueueQuota:
-    """Resources of one node for jobs."""
+    """Resources of one node for jobs. devices: (resource, amount) of RDMA ports besides EFA."""
 
     cpu: int
     memory_gib: int
     fabric_interfaces: int = 0
+    devices: tuple[tuple[str, int], ...] = ()
 
     @staticmethod
     def of(machine: Machine, fabric_interfaces: int = 0) -> "QueueQuota":
@@ -79,7 +80,7 @@ def extra_queues(catalog: Catalog, pools: tuple[PoolPlan, ...], namespace: str) 
 
 
 def _flavor(name: str, pool: PoolPlan, topology: bool) -> ManifestPlan:
-    labels = {ROLE_LABEL: "accelerator"} if name == DEFAULT_FLAVOR else {POOL_LABEL: name}
+    labels = {ROLE_LABEL: dict(pool.labels).get(ROLE_LABEL, "accelerator")} if name == DEFAULT_FLAVOR else {POOL_LABEL: name}
     if pool.topology:
         labels |= {"cloud.google.com/gke-tpu-accelerator": pool.accelerator_label, "cloud.google.com/gke-tpu-topology": pool.topology}
     tolerations = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
@@ -104,7 +105,7 @@ def _nominal_quota(pools: tuple[PoolPlan, ...], quota: QueueQuota) -> dict[str, 
         nominal[pool.resource] = pool.accelerator_count * nodes
     if quota.fabric_interfaces:
         nominal |= {"vpc.amazonaws.com/efa": quota.fabric_interfaces * nodes, "hugepages-2Mi": f"{HUGE_PAGES_MIB * nodes}Mi"}
-    return nominal
+    return nominal | {resource: amount * nodes for resource, amount in quota.devices}
 
 
 def _cluster_queue(

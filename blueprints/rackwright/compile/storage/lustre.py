@@ -64,6 +64,6 @@ def lustre_volume(plan: LustrePlan, name: str, namespace: str) -> tuple[Manifest
     attributes = {"dnsname": ref("lustre.dns_name"), "mountname": ref("lustre.mount_name")}
     csi = {"driver": "fsx.csi.aws.com", "volumeHandle": ref("lustre.id"), "volumeAttributes": attributes}
     size = f"{plan.capacity_gib}Gi"
-    volume, claim = static_volume(name, CLAIM, namespace, size, "ReadWriteMany", ["flock", "noatime"], csi)
+    volume, claim = static_volume(name, CLAIM, namespace, size, "ReadWriteMany", ["flock", "noatime"], {"csi": csi})
     key = "storage.lustre.volume"
     return (ManifestPlan(key, volume, data=True), ManifestPlan("storage.lustre.claim", claim, (key,), data=True))

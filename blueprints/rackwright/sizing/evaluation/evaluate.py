@@ -17,6 +17,7 @@ from rackwright.sizing.metrics import Goodput, Interval, Memory
 from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.offers.offer import Offer
+from rackwright.sizing.offers.own_servers import own_cost_note
 from rackwright.sizing.plan import Fit, Rejected, Transfer, WorkloadFacts
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import Outcome, at_p80, interval
@@ -151,7 +152,9 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
     elif offer.window_s is not None and offer.prepaid_s is None and run.duration is None:
         yield Note(NoteKind.MODE_STOPS_MACHINES, {"mode": str(offer.offering.capacity), "window_h": offer.window_s / HOUR})
     o = offer.offering
-    if cost is None and not profile(o.cloud).is_owned:
+    if profile(o.cloud).is_owned:
+        yield own_cost_note(offer.machine.name, offer.own_cost)
+    elif cost is None:
         kind = NoteKind.UNPRICED if goals.max_cost_usd is None else NoteKind.UNPRICED_WITH_BUDGET
         yield Note(kind, {"machine": offer.machine.name, "mode": str(o.capacity), "region": o.region})
     elif o.price_words:
@@ -243,6 +246,8 @@ def _machine_rejections(offer: Offer, nodes: int, max_nodes: int, goals: GoalLim
     need = a.host_base_bytes + a.host_per_accelerator_bytes * m.accelerator_count
     if m.memory_bytes is not None and m.memory_bytes < need:
         yield Rejection(Limit.HOST_MEMORY, need / GIB, m.memory_bytes / GIB, "GiB per node", Reason.HOST_MEMORY)
+    if offer.available is not None and max_nodes > offer.available:
+        yield Rejection(Limit.CAPACITY, max_nodes, offer.available, "machines", Reason.CAPACITY_COUNT, "servers in inventory")
     if offer.nodes is not None and nodes > offer.nodes:
         yield Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", Reason.CAPACITY_COUNT, offer.capacity_id or "TPU slice")
 

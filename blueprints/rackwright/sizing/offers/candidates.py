@@ -12,6 +12,7 @@ from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.offers.eligibility import fallback_rejections, granted_quota, ineligibilities, machines_named, pin_rejections
 from rackwright.sizing.offers.expired_blocks import check_expired_blocks, utc
 from rackwright.sizing.offers.offer import Offer, contract_discount
+from rackwright.sizing.offers.own_servers import own_node_cost, server_watts, servers_of
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.spec.infra import Place, UseBlock, UseReservation
 from rackwright.spec.residency import matches, stays_in
@@ -26,7 +27,7 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
     check_expired_blocks(spec, today)
     for index, place in enumerate(spec.infra.places):
         if profile(place.cloud).is_owned:
-            yield from _existing_cluster(index, place, spec, catalog)
+            yield from _own_servers(index, place, spec, catalog)
             continue
         entries = place.capacity.ordered or place.capacity.fallback
         for position, entry in enumerate(entries):
@@ -48,13 +49,20 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
                 yield replace(offer, rejections=refused, pinned=is_pinned, quota=quota)
 
 
-def _existing_cluster(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
-    """Offers of an existing cluster: only the pinned machine, because its inventory is not read."""
-    machine = query.machine(catalog, place.pin.instance) if place.pin else None
-    if machine is not None:
-        for offer in _shapes(query.offer(catalog, machine, "", CapacityMode.ON_DEMAND), catalog):
-            offer = replace(offer, place=index, rank=(index if spec.infra.ordered else 0, 0), pinned=True)
-            yield replace(offer, rejections=(*offer.rejections, *ineligibilities(offer, spec, place, catalog)))
+def _own_servers(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
+    """Offers of the servers in the inventory of a place; of the pinned machine alone where the inventory is not read."""
+    groups = servers_of(spec, index)
+    named = {g.machine: g for g in groups} or ({place.pin.instance: None} if place.pin else {})
+    for name, group in named.items():
+        machine = query.machine(catalog, name)
+        if machine is None:  # servers without GPUs, and GPUs that the catalog lacks (S-188)
+            continue
+        for made in _shapes(query.offer(catalog, machine, "", CapacityMode.OWNED), catalog):
+            offer = replace(made, place=index, rank=(index if spec.infra.ordered else 0, 0), available=group and group.count)
+            cost = own_node_cost(place.node_cost, server_watts(group.group, catalog)) if group else None
+            pin = pin_rejections(offer, place)
+            refused = (*offer.rejections, *ineligibilities(offer, spec, place, catalog), *pin)
+            yield replace(offer, rejections=refused, pinned=place.pin is not None and not pin, own_cost=cost)
 
 
 def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:

@@ -92,7 +92,8 @@ def _counts(offer: Offer, spec: Spec, a: Assumptions) -> Iterator[int]:
     """Numbers of machines to search.
 
     A slice, block or pin fixes the number. Else powers of two up to the first above the limit, the limit, and what the quota allows. A
-    server uses one machine. Machines without a fabric get 1, and 2 to record why more are not possible.
+    server uses one machine. Machines without a fabric get 1, and 2 to record why more are not possible. Own servers get powers of two below
+    their number, and all of them.
     """
     kind = spec.workload.kind
     fixed = 1 if kind == "serve" else pinned_nodes(offer, spec) or offer.nodes
@@ -101,13 +102,14 @@ def _counts(offer: Offer, spec: Spec, a: Assumptions) -> Iterator[int]:
         return
     each = offer.machine.accelerator_count
     alone = kind != "batch" and needs_fabric(offer)
-    max_nodes = (spec.limits.accelerators or a.most_accelerators / 2) // each
+    max_nodes = min((spec.limits.accelerators or a.most_accelerators / 2) // each, offer.available or math.inf)
     counts = [1]
     while counts[-1] <= max_nodes and not (alone and len(counts) == 2):
         counts.append(counts[-1] * 2)
-    limits = [max_nodes if spec.limits.accelerators else math.inf, offer.quota_nodes if offer.quota_nodes <= max_nodes else math.inf]
+    exist = offer.available or math.inf
+    limits = [max_nodes if spec.limits.accelerators else exist, offer.quota_nodes if offer.quota_nodes <= max_nodes else math.inf]
     exact = {int(limit) for limit in limits if 0 < limit < math.inf} if not alone else set()
-    yield from sorted({*counts, *exact})
+    yield from sorted(count for count in {*counts, *exact} if count <= exist)
 
 
 def target(machine: Machine, accelerator: Accelerator, nodes: int, catalog: Catalog, slice_chips: int = 0, slices: int = 0) -> Target:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rackwright.catalog.query import quota_amount
 from rackwright.catalog.rows import Accelerator, CapacityMode, Fabric, Machine, Offering, TpuSlice
+from rackwright.sizing.economics.own_node import OwnNodeCost
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.plan import Candidate
 from rackwright.sizing.rejection import Rejection
@@ -22,7 +23,8 @@ class Offer:
     """One machine in one place and capacity mode. rank: of the place, then of the capacity entry.
 
     accelerator: None where the catalog names none. window_s: longest run of a block or mode. prepaid_s: seconds that are paid in any case.
-    quota: code and available amount of the account's quota; None where the spec does not list it.
+    quota: code and available amount of the account's quota; None where the spec does not list it. available: machines that exist, None
+    where the cloud does not publish it. own_cost: of an hour of an own server, None where the spec has none.
     """
 
     machine: Machine
@@ -39,6 +41,8 @@ class Offer:
     pinned: bool = False
     discount: float = 0.0
     quota: tuple[str, float] | None = None
+    available: int | None = None
+    own_cost: OwnNodeCost | None = None
     rejections: tuple[Rejection, ...] = ()
 
     @property

@@ -11,6 +11,7 @@ from pathlib import Path
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level, Problem
 from rackwright.diagnostics.redaction import Redaction
+from rackwright.spec.inventory_file import with_inventories
 from rackwright.spec.model import self_contained
 from rackwright.spec.quotas import with_quotas
 from rackwright.spec.reading.source import LARGEST_BYTES, check_characters, too_large
@@ -72,4 +73,4 @@ def _read(text: str, source: str, rules: SpecRules) -> Reading:
     found = tuple(sorted(parser.problems, key=lambda p: (p.mark.line, p.mark.column) if p.mark else (0, 0)))
     if spec is None or any(problem.level is Level.ERROR for problem in found):
         return Reading(None, found, parser.notes)
-    return Reading(with_quotas(self_contained(spec, folder), folder), found, parser.notes)
+    return Reading(with_inventories(with_quotas(self_contained(spec, folder), folder), folder), found, parser.notes)

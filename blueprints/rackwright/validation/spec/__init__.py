@@ -7,6 +7,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     machines,
     model_shape,
     objectives,
+    own_servers,
     places,
     safety,
     samples,

@@ -12,8 +12,11 @@ from rackwright.clouds import CloudProfile
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.diagnostics.rule import RuleSet
 from rackwright.sizing.blueprint_kind import blueprint_kind, possible_kinds
+from rackwright.sizing.offers.own_servers import with_own_servers
 from rackwright.sizing.plan import Candidate
 from rackwright.spec.infra import Place
+from rackwright.spec.inventory import Inventory, ServerGroup
+from rackwright.spec.inventory_file import InventoryError, inventory_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Workload
 
@@ -29,7 +32,26 @@ class SpecContext:
 
     @cached_property
     def catalog(self) -> Catalog:
-        return self.given or Catalog.default()
+        """The catalog with the servers of the inventories that can be read."""
+        lists = {
+            key: tuple(place.model_copy(update={"inventory": self.inventory(place)}) for place in getattr(self.spec.infra, key))
+            for key in ("any_of", "ordered")
+        }
+        read = self.spec.model_copy(update={"infra": self.spec.infra.model_copy(update=lists)})
+        return with_own_servers(self.given or Catalog.default(), read)
+
+    def inventory(self, place: Place) -> Inventory | None:
+        """The inventory of a place; None without one, and where S-186 reports it."""
+        try:
+            return inventory_of(place, self.folder)
+        except InventoryError:
+            return None
+
+    @cached_property
+    def server_groups(self) -> list[tuple[At, ServerGroup]]:
+        """Groups of the inventories, with the path of their inventory."""
+        read = ((at, self.inventory(place)) for at, place in self.places)
+        return [(at / "inventory", group) for at, inventory in read if inventory for group in inventory.servers]
 
     @cached_property
     def places(self) -> list[tuple[At, Place]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 
-from rackwright.clouds import profile, supports
+from rackwright.clouds import supports
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Rule, Violation
 from rackwright.spec.blueprint import Nodes, Safety
@@ -71,13 +71,19 @@ def _ssh(context: SpecContext) -> list[At]:
     return [] if blueprint.ssh_from == "nobody" or on_box else [At() / "blueprint" / "ssh_from"]
 
 
+def _mig(context: SpecContext) -> list[At]:
+    return [at for at, group in context.server_groups if group.gpus and group.gpus.mig]
+
+
 TABLE = (
     NotYet("N-03", "More than one serving workload", lambda c: [at / "kind" for at, _ in [*c.each(Serve)][1:]], "use a stack for each"),
     NotYet("N-04", "capacity.fallback outside AWS", _places("capacity.fallback"), "use `ordered`"),
     NotYet("N-05", "A reservation or calendar capacity on Google Cloud", _reserved, "use spot or on-demand"),
     NotYet("N-06", "An existing network on Google Cloud", _places("network.existing"), "leave `network` out to create one"),
     NotYet("N-07", "An existing cluster outside AWS", _blueprint("cluster", "new"), "use `new`"),
-    NotYet("N-08", "A place on Kubernetes", lambda c: [at / "cloud" for at, p in c.places if profile(p.cloud).is_owned], "use aws or gcp"),
+    NotYet(
+        "N-08", "A GPU of own servers divided by MIG", lambda c: [at for at, g in c.server_groups if g.gpus and g.gpus.mig], "remove `mig`"
+    ),
     NotYet("N-09", "pricing.commitments", _pricing("commitments"), "write their saving in pricing.discounts"),
     NotYet("N-10", "`quotas` on Google Cloud", _places("quotas"), "leave it out: the plan lists the quotas that it needs"),
     NotYet("N-11", "An engine other than vLLM", _set((Serve, Batch), "engine", "sglang", "tensorrt-llm"), "use auto or vllm"),

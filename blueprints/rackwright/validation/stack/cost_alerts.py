@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rackwright.clouds import AWS
+from rackwright.clouds import AWS, profile
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import BlueprintKind, StackPlan
@@ -104,7 +104,9 @@ def alerts_can_use_the_key(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("V-112", Level.WARNING, "https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/UsingAlarmActions.html")
 def stack_stops_or_expires(plan: StackPlan) -> Iterator[Violation]:
-    """A box stops when it is idle, and a stack that does not serve has an expiry date."""
+    """A box stops when it is idle, and a stack that does not serve has an expiry date. Own servers are not returned."""
+    if profile(plan.place.cloud).is_owned:
+        return
     if plan.box and not plan.box.idle_stop_minutes:
         fix = f"remove idle_alarm from blueprint.safety; the box then stops after {IDLE_STOP_MINUTES} idle minutes"
         yield Violation(At() / "box" / "idle_stop_minutes", fix, "The idle stop of the box is off")

@@ -26,7 +26,7 @@ def weights_objects(bucket: BucketPlan, stack: str, namespace: str, region: str)
     name = f"{stack}-{CLAIM}"
     attributes = {"bucketName": ref(f"bucket.{bucket.key}.name"), "authenticationSource": "pod"}
     csi = {"driver": "s3.csi.aws.com", "volumeHandle": name, "volumeAttributes": attributes}
-    volume, claim = static_volume(name, CLAIM, namespace, "1Ti", "ReadOnlyMany", options, csi)
+    volume, claim = static_volume(name, CLAIM, namespace, "1Ti", "ReadOnlyMany", options, {"csi": csi})
     key = "storage.weights.volume"
     return (ManifestPlan(key, volume), ManifestPlan("storage.weights.claim", claim, (key,)))
 

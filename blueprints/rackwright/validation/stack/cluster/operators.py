@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.clouds import AWS
+from rackwright.clouds import AWS, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import ReleasePlan, StackPlan
@@ -70,7 +70,7 @@ def operators_are_unique(plan: StackPlan) -> Iterator[Violation]:
 def operators_have_nodes(plan: StackPlan) -> Iterator[Violation]:
     """Operators have a system pool of at least two untainted nodes, so that their webhooks survive the upgrade of one node."""
     upstream = plan.cluster and plan.cluster.existing and "operators" not in plan.layers
-    if not plan.releases or upstream:
+    if not plan.releases or upstream or profile(plan.place.cloud).is_owned:  # nodes of an own cluster exist
         return
     suitable = [pool for _, pool in pools(plan) if pool.role == "system" and not pool.taints and pool.nodes_min >= 2]
     if not suitable:
@@ -80,8 +80,10 @@ def operators_have_nodes(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("V-89", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/", invariant=True)
 def job_namespaces_are_privileged(plan: StackPlan) -> Iterator[Violation]:
-    """Namespaces of jobs that use EFA or TPUs are privileged, because these pods need the capabilities IPC_LOCK or SYS_RESOURCE."""
-    if not any(pool.nics or pool.resource == RESOURCES["tpu"] for _, pool in accelerators(plan)):
+    """Namespaces of jobs that use EFA, InfiniBand or TPUs are privileged, because these pods need the capabilities IPC_LOCK or
+    SYS_RESOURCE."""
+    uses_rails = any(manifests(plan, "IPPool"))
+    if not uses_rails and not any(pool.nics or pool.resource == RESOURCES["tpu"] for _, pool in accelerators(plan)):
         return
     for namespace in sorted({queue.body["metadata"]["namespace"] for _, queue in manifests(plan, "LocalQueue")}):
         yield from _unprivileged(plan, namespace, "pods that use EFA or TPUs require")

@@ -1,0 +1,26 @@
+"""Columns of the data files about servers that users own."""
+
+from rackwright.catalog.columns import GBPS
+from rackwright.catalog.csv_table import GB, count, many, maybe, positive, same, size, sourced_table, text, words
+from rackwright.catalog.rows import Fabric
+
+SERVERS = sourced_table(
+    "servers.csv",
+    "name",
+    same(text, "name machine vendor accelerator form_factor"),
+    same(words, "cpu memory_words local_storage power_supplies scale_up scale_out notes"),
+    same(count, "accelerator_count"),
+    same(maybe(positive), "power_supply_watts"),
+    same(Fabric, "fabric"),
+    same(maybe(count), "fabric_interfaces"),
+    {
+        "max_memory_gb": ("max_memory_bytes", maybe(size(GB))),
+        "fabric_interface_gbps": ("fabric_interface_bytes_per_s", maybe(GBPS)),
+    },
+)
+
+LINK_SPEEDS = sourced_table("link_speeds.csv", "name", same(text, "name"), {"gbps": ("bytes_per_s", GBPS)}, same(words, "notes"))
+
+GPU_PRODUCTS = sourced_table("gpu_products.csv", "product", same(text, "product accelerator"), same(words, "notes"))
+
+MIG_PROFILES = sourced_table("mig_profiles.csv", "accelerator", same(text, "accelerator"), same(many(), "profiles"), same(words, "notes"))

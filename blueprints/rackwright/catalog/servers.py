@@ -1,0 +1,67 @@
+"""Servers that users own, the speeds of their links, and the parts that their GPUs are divided into."""
+
+from dataclasses import dataclass
+
+from rackwright.catalog.hardware import Fabric
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Owned server model. Values that vary per order (CPU, memory, disks, NICs) are None or text; the site inventory has them.
+
+    fabric_*: the vendor's reference design, which an ordered server may differ from.
+    """
+
+    name: str
+    machine: str
+    vendor: str
+    accelerator: str
+    accelerator_count: int
+    cpu: str
+    max_memory_bytes: int | None
+    memory_words: str
+    local_storage: str
+    power_supplies: str
+    power_supply_watts: float | None
+    form_factor: str
+    scale_up: str
+    fabric: Fabric
+    fabric_interfaces: int | None
+    fabric_interface_bytes_per_s: float | None
+    scale_out: str
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSpeed:
+    """InfiniBand generation. bytes_per_s: of one port with four lanes, per direction."""
+
+    name: str
+    bytes_per_s: float
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class MigProfiles:
+    """Profiles of NVIDIA's Multi-Instance GPU that an accelerator supports; accelerators without a row are not divided."""
+
+    accelerator: str
+    profiles: tuple[str, ...]
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProduct:
+    """Name of a GPU as nvidia-smi and the label nvidia.com/gpu.product print it, with dashes for spaces."""
+
+    product: str
+    accelerator: str
+    notes: str
+    source: str
+    as_of: str

@@ -1,0 +1,52 @@
+"""InferenceFleet on own servers: model servers on servers that exist, scaled by queued requests, behind a service of the cluster."""
+
+from dataclasses import replace
+
+from rackwright.compile.blueprints.own_cluster import on_any_node, own_objects, own_operators, own_stack
+from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.kubernetes.manifests import allow, allow_within
+from rackwright.compile.kubernetes.own.networks import nccl_environment
+from rackwright.compile.kubernetes.own.nodes import own_pool
+from rackwright.compile.kubernetes.own.rails import NETWORKS_ANNOTATION, Rails, rails_of
+from rackwright.compile.operators.helm_releases import keda
+from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
+from rackwright.compile.serving.model_server import ModelServer, server_objects
+from rackwright.compile.serving.replica import access_objects, hosts_per_replica, hub_weights, model_server
+from rackwright.stackplan import StackPlan
+from rackwright.stackplan.labels import SERVER_PORT
+
+ENTRANCE_LABEL = "rackwright/clients"
+"""Label of namespaces whose pods may call the servers: the cluster's gateway, and applications."""
+
+
+def own_fleet_plan(context: CompileContext) -> StackPlan:
+    """Only replicas that span servers use RDMA."""
+    pool, spans = own_pool(context), hosts_per_replica(context) > 1
+    rails = rails_of(context) if spans else None
+    volume, model = hub_weights(context)
+    server = model_server(context, (), pool, volume, model)
+    server = _over_fabric(server, rails) if rails else server
+    lws = (on_any_node(leader_worker_set_release()),) if spans else ()
+    releases = (*own_operators(context, rails), on_any_node(keda()), *lws)
+    clients = {"namespaceSelector": {"matchLabels": {ENTRANCE_LABEL: context.spec.name}}}
+    scraped = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    entrance = allow(context.namespace, "allow-entrance", ingress=[{"from": [clients, scraped], "ports": [{"port": SERVER_PORT}]}])
+    manifests = (
+        *access_objects(context, entrance),
+        *((allow_within(context.namespace),) if spans else ()),
+        *own_objects(context, rails),
+        *server_objects(server, leader_worker_set(server) if spans else None),
+    )
+    security = "privileged" if server.pins_memory else "restricted"
+    return own_stack(context, pool, releases, manifests, security, (("server", server.image),))
+
+
+def _over_fabric(server: ModelServer, rails: Rails) -> ModelServer:
+    """Pods attach every rail of their server, with NCCL's transport pinned to it."""
+    return replace(
+        server,
+        devices=tuple((resource, str(amount)) for resource, amount in rails.pod_resources),
+        annotations=(*server.annotations, (NETWORKS_ANNOTATION, rails.pod_networks)),
+        env=tuple((nccl_environment(rails) | dict(server.env)).items()),
+        pins_memory=True,
+    )

@@ -1,0 +1,33 @@
+"""TrainingCluster on own servers: operators, RDMA networks per rail, volumes and queues in an existing cluster. It contains no jobs."""
+
+from rackwright.compile.blueprints.own_cluster import on_any_node, own_objects, own_operators, own_stack
+from rackwright.compile.blueprints.training_cluster import team_objects
+from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.kubernetes.manifests import allow_metrics
+from rackwright.compile.kubernetes.own.nodes import own_pool, racks, servers_of_fit
+from rackwright.compile.kubernetes.own.rails import Rails, rails_of
+from rackwright.compile.operators.helm_releases import jobset, kueue
+from rackwright.compile.operators.queues import HOST_LABEL, QueueQuota, queues
+from rackwright.stackplan import ManifestPlan, PoolPlan, StackPlan
+from rackwright.stackplan.labels import RACK_LABEL
+
+
+def own_training_plan(context: CompileContext) -> StackPlan:
+    rails, pool = rails_of(context), own_pool(context)
+    operators = (*own_operators(context, rails), on_any_node(jobset()))
+    manifests = (
+        *team_objects(context),
+        *own_objects(context, rails),
+        *own_queues(context, pool, rails),
+        allow_metrics(context.namespace),
+    )
+    # RDMA pods lock memory, which only the level `privileged` allows them to ask for (IPC_LOCK).
+    return own_stack(context, pool, (*operators, on_any_node(kueue(operators))), manifests, "privileged" if rails else "baseline")
+
+
+def own_queues(context: CompileContext, pool: PoolPlan, rails: Rails | None) -> tuple[ManifestPlan, ...]:
+    """Queues of the servers. Topology: the network levels that the inventory names, else racks; then the host name."""
+    machine, servers = context.machine, servers_of_fit(context)
+    labels = servers.inventory.cluster.topology_labels or ((RACK_LABEL,) if racks(servers.group) else ())
+    quota = QueueQuota(QueueQuota.of(machine).cpu, QueueQuota.of(machine).memory_gib, devices=rails.node_resources if rails else ())
+    return queues((pool,), quota, context.namespace, (*labels, HOST_LABEL) if rails else ())

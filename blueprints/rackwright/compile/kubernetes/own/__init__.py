@@ -1,0 +1,1 @@
+"""Objects on own servers: node labels, InfiniBand and RoCE networks, volumes."""

@@ -1,0 +1,74 @@
+"""Labels of own nodes, and the pool of the servers that a stack uses."""
+
+from collections.abc import Iterable
+
+from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.existing_cluster import role_label_value
+from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.diagnostics.errors import Bug
+from rackwright.sizing.offers.own_servers import OwnServers, servers_named
+from rackwright.spec.inventory import ServerGroup
+from rackwright.stackplan import CapacityPlan, ManifestPlan, PoolPlan, TaintPlan
+from rackwright.stackplan.capacity import OWNED
+from rackwright.stackplan.labels import RACK_LABEL, RESOURCES, ROLE_LABEL
+from rackwright.stackplan.operators import GPU_OPERATOR
+
+
+def racks(group: ServerGroup) -> dict[str, list[str]]:
+    """Rack -> its nodes; empty where a node has none, because a topology level needs the label on every node."""
+    found: dict[str, list[str]] = {}
+    for node in group.nodes:
+        if isinstance(node, str) or node.rack is None:
+            return {}
+        found.setdefault(node.rack, []).append(node.name)
+    return found
+
+
+def _rule(name: str, nodes: Iterable[str], label: str, value: str) -> Body:
+    """A rule of Node Feature Discovery that sets a label on nodes."""
+    match = {"feature": "system.name", "matchExpressions": {"nodename": {"op": "In", "value": list(nodes)}}}
+    return {"name": name, "labels": {label: value}, "matchFeatures": [match]}
+
+
+def servers_of_fit(context: CompileContext) -> OwnServers:
+    """The group of the inventory that the fit uses. Raises Bug without one: sizing makes fits of groups only."""
+    found = servers_named(context.spec, context.candidate.place, context.candidate.machine)
+    if found is None:
+        raise Bug(f"no group of the inventory is {context.candidate.machine}")
+    return found
+
+
+def own_pool(context: CompileContext) -> PoolPlan:
+    """The servers of the group, all of which exist."""
+    machine, servers = context.machine, servers_of_fit(context)
+    return PoolPlan(
+        name=servers.group.name,
+        machine=machine.name,
+        zones=(),
+        nodes_min=servers.count,
+        nodes_max=servers.count,
+        nodes_start=servers.count,
+        accelerator=machine.accelerator or "",
+        accelerator_count=machine.accelerator_count,
+        resource=RESOURCES["gpu"],
+        cpu_arch=machine.cpu_arch,
+        capacity=CapacityPlan(OWNED),
+        labels=((ROLE_LABEL, role_label_value(context.spec.name)),),
+        taints=tuple(TaintPlan(taint.key, taint.value, taint.effect) for taint in servers.group.taints),
+        fabric=str(machine.fabric),
+        local_nvme=bool(machine.local_nvme_bytes),
+        provisioner="existing",
+    )
+
+
+def node_labels(context: CompileContext) -> ManifestPlan:
+    """The role label on the group's nodes, set by Node Feature Discovery: one object for any number of nodes.
+
+    https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/custom-resources.html#nodefeaturerule
+    """
+    group = servers_of_fit(context).group
+    rules = [_rule("servers", group.node_names, ROLE_LABEL, role_label_value(context.spec.name))]
+    rules += [_rule(f"rack {rack}", names, RACK_LABEL, rack) for rack, names in racks(group).items()]
+    spec = {"rules": rules}
+    body = obj("nfd.k8s-sigs.io/v1alpha1", "NodeFeatureRule", context.spec.name, spec=spec)
+    return ManifestPlan("nodes.labels", body, (GPU_OPERATOR,), layer="operators")

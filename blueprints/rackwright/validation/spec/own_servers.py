@@ -1,0 +1,209 @@
+"""S-186 to S-197: inventories of own servers, and the options of their places."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from rackwright.catalog import query
+from rackwright.clouds import profile
+from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.rule import Violation
+from rackwright.sizing.offers.own_servers import accelerator_of, port_bytes_per_s, server_model
+from rackwright.spec.base import quote
+from rackwright.spec.infra import Place, RdmaFabric
+from rackwright.spec.inventory import Gpus, Node, ServerGroup
+from rackwright.spec.inventory_file import FORM, InventoryError, inventory_of
+from rackwright.spec.reading.model_fields import did_you_mean
+from rackwright.validation.spec.registry import SpecContext, rule
+
+OPTIONS = ("node_cost", "fabric", "namespace")
+"""Keys of a place that only own servers have."""
+PARTS = ("purchase", "lifetime", "electricity")
+"""Keys of node_cost besides per_hour; all three are required together."""
+RESERVED_NAMESPACE = re.compile(r"kube-.+|default|monitoring|gpu-operator|nvidia-network-operator|.+-system|keda")
+"""Namespaces of Kubernetes and of the operators."""
+DRIVER_SYSTEMS = re.compile(r"(ubuntu|rhel|red hat|rocky|coreos|openshift)", re.IGNORECASE)
+"""Systems for which NVIDIA publishes driver containers."""
+NETWORK_GUIDE = "https://docs.nvidia.com/networking/display/kubernetes2641/index.html"
+GPU_GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/platform-support.html"
+MIG_GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"
+
+
+@rule("S-186")
+def inventory_is_valid(context: SpecContext) -> Iterator[Violation]:
+    """An inventory exists, and has the keys of docs/kubernetes.md."""
+    for at, place in context.places:
+        try:
+            inventory_of(place, context.folder)
+        except InventoryError as error:
+            for problem in error.problems:
+                yield Violation(at / "inventory", problem.fix or FORM, problem.reason)
+
+
+@rule("S-187")
+def servers_of_a_group_are_equal(context: SpecContext) -> Iterator[Violation]:
+    """All servers of a group have the same GPUs, because one pool and one job use all of them."""
+    for at, group in context.server_groups:
+        model, usual = server_model(group, context.catalog), group.gpus
+        odd = [node for node in group.nodes if isinstance(node, Node) and node.gpus and node.gpus != usual]
+        if odd:
+            found = ", ".join(f"{node.name} has {_gpus(node.gpus)}" for node in odd[:3])
+            message = f"The servers of group {group.name} have mixed GPUs: {_gpus(usual)} in most, but {found}"
+            yield Violation(at, f"list {odd[0].name} in a group with its own `gpus`, or repair the server", message)
+        card = accelerator_of(group, context.catalog)
+        if model and usual and card and (card.name, usual.count) != (model.accelerator, model.accelerator_count):
+            message = f"Group {group.name} has {_gpus(usual)}; its model {group.model} has {model.accelerator_count} x {model.accelerator}"
+            yield Violation(at, f"correct `gpus`, or leave `model` out of group {group.name}", message)
+
+
+@rule("S-188")
+def hardware_is_in_the_catalog(context: SpecContext) -> Iterator[Violation]:
+    """The catalog has the GPUs, server models and InfiniBand speeds of an inventory."""
+    catalog = context.catalog
+    for at, group in context.server_groups:
+        if group.model and server_model(group, catalog) is None:
+            near = did_you_mean(group.model, [server.machine for server in catalog.servers]) or "leave `model` out, and set `gpus`"
+            yield Violation(at, near, f"Group {group.name}: {quote(group.model)} is not a server of the catalog")
+        if group.gpus and query.accelerator(catalog, group.gpus.model) is None:
+            near = did_you_mean(group.gpus.model, list(catalog.accelerator_by_name)) or "`rackwright catalog` lists them"
+            yield Violation(at, near, f"Group {group.name}: {quote(group.gpus.model)} is not an accelerator of the catalog")
+        for nic in group.nics:
+            if port_bytes_per_s(nic, catalog) is None:
+                speeds = ", ".join(row.name for row in catalog.link_speeds)
+                what = "no `speed` is set" if nic.speed is None else f"{quote(nic.speed)} is not a speed of InfiniBand"
+                message = f"Group {group.name}: {what} for its {nic.kind} ports"
+                yield Violation(at, f"use {speeds}, or such as 400 Gbit/s", message)
+
+
+@rule("S-189", link=MIG_GUIDE)
+def mig_profile_exists(context: SpecContext) -> Iterator[Violation]:
+    """A MIG profile is one that the GPU supports."""
+    profiles = {row.accelerator: row.profiles for row in context.catalog.mig_profiles}
+    for at, group in context.server_groups:
+        card = accelerator_of(group, context.catalog)
+        if group.gpus is None or group.gpus.mig is None or card is None:
+            continue
+        supported = profiles.get(card.name, ())
+        if group.gpus.mig not in supported:
+            fix = f"use {', '.join(supported)}" if supported else "remove `mig`"
+            why = "" if supported else ", which cannot be divided"
+            yield Violation(at, fix, f"Group {group.name}: the MIG profile {group.gpus.mig} does not exist on {card.name}{why}")
+
+
+@rule("S-190", link=NETWORK_GUIDE)
+def servers_have_the_fabric(context: SpecContext) -> Iterator[Violation]:
+    """Every server with GPUs has RDMA ports where the place sets `fabric`, or where other servers of the inventory have them."""
+    for at, place, groups in _places(context):
+        with_gpus = [group for group in groups if accelerator_of(group, context.catalog)]
+        lacking, having = [g for g in with_gpus if not g.fabric], [g for g in with_gpus if g.fabric]
+        for group in lacking if place.fabric or having else ():
+            joined = f"group {having[0].name} has {having[0].fabric.kind}" if having and having[0].fabric else "the place sets `fabric`"
+            message = f"The servers of group {group.name} have no InfiniBand or RoCE ports, and {joined}: {', '.join(group.node_names[:4])}"
+            fix = f"add `nics` to group {group.name}, or give it an inventory and a place of its own"
+            level = Level.ERROR if place.fabric and not having else Level.WARNING
+            yield Violation(at / "inventory", fix, message, level=level)
+
+
+@rule("S-191")
+def namespace_is_free(context: SpecContext) -> Iterator[Violation]:
+    """The namespace of a stack is not one of Kubernetes or of an operator."""
+    for at, place in context.places:
+        if place.namespace and RESERVED_NAMESPACE.fullmatch(place.namespace):
+            message = f"The namespace {place.namespace} belongs to Kubernetes or an operator; a teardown would delete it"
+            yield Violation(at / "namespace", f"use such as {context.spec.name}", message)
+
+
+@rule("S-192")
+def options_are_of_own_servers(context: SpecContext) -> Iterator[Violation]:
+    """`node_cost`, `fabric` and `namespace` are valid for own servers only."""
+    for at, place in context.places:
+        for key in OPTIONS if not profile(place.cloud).is_owned else ():
+            if key in place.model_fields_set:
+                message = f"`{key}` is valid for own servers only; this place is on {place.cloud}"
+                yield Violation(at / key, "leave it out, or use a place with an `inventory`", message, about_key=True)
+
+
+@rule("S-193")
+def node_cost_is_complete(context: SpecContext) -> Iterator[Violation]:
+    """`node_cost` has either `per_hour`, or `purchase`, `lifetime` and `electricity`."""
+    for at, place in context.places:
+        cost = place.node_cost
+        if cost is None:
+            continue
+        parts = [key for key in PARTS if getattr(cost, key) is not None]
+        if cost.per_hour is not None and parts:
+            message = f"`per_hour` includes everything, and {', '.join(parts)} are set too"
+            yield Violation(at / "node_cost", "remove `per_hour`, or the others", message)
+        elif cost.per_hour is None and len(parts) < len(PARTS):
+            missing = ", ".join(key for key in PARTS if key not in parts)
+            yield Violation(at / "node_cost", f"add {missing}, or set per_hour: 18 USD", f"The cost of a server lacks {missing}")
+
+
+@rule("S-194", link=NETWORK_GUIDE)
+def fabric_options_fit_the_mode(context: SpecContext) -> Iterator[Violation]:
+    """Options of `fabric` are those of its mode."""
+    for at, place, groups in _places(context):
+        if place.fabric:
+            infiniband = all(group.fabric.kind == "infiniband" for group in groups if group.fabric)
+            for key, message, fix in _fabric_mistakes(place.fabric, infiniband, groups):
+                yield Violation(at / "fabric" / key, fix, message)
+
+
+def _fabric_mistakes(fabric: RdmaFabric, infiniband: bool, groups: Iterable[ServerGroup]) -> Iterator[tuple[str, str, str]]:
+    """(key, message, fix) of each option that the mode does not have."""
+    mode = fabric.mode
+    if fabric.pkey and (mode != "sriov" or not infiniband):
+        yield "pkey", f"A PKey is set for virtual functions of InfiniBand ports; the mode is {mode}", "set mode: sriov, or remove `pkey`"
+    if fabric.pkey and not fabric.ufm_secret:
+        yield "pkey", "UFM assigns the PKey, and `ufm_secret` is not set", "set ufm_secret: ufm-credentials"
+    if "virtual_functions" in fabric.model_fields_set and mode != "sriov":
+        yield "virtual_functions", f"Mode {mode} has no virtual functions", "remove it, or set mode: sriov"
+    if fabric.mtu and mode != "sriov" and (infiniband or mode == "host-device"):
+        yield "mtu", f"Mode {mode} uses the MTU of the servers' ports", "remove it, and set the MTU on the servers"
+    ports = ((group.name, group.fabric.rails) for group in groups if group.fabric)
+    nameless = [name for name, rails in ports if not rails or not all(rail.interface for rail in rails)]
+    if mode == "shared" and nameless:
+        message = f"Mode shared needs the names of the ports, and group {nameless[0]} has no `rails` with `interface`"
+        yield "mode", message, "add rails to the NICs of the inventory: [{interface: ibs1f0}, ...]"
+
+
+@rule("S-195")
+def names_are_unique(context: SpecContext) -> Iterator[Violation]:
+    """Groups, nodes and storage of an inventory have different names, and a NIC has as many rails as ports."""
+    for at, place, groups in _places(context):
+        inventory = inventory_of(place, context.folder)
+        storage = inventory.storage if inventory else ()
+        named = {
+            "group": [group.name for group in groups],
+            "node": [name for group in groups for name in group.node_names],
+            "storage": [entry.name for entry in storage],
+        }
+        for what, names in named.items():
+            for name in (name for name, count in Counter(names).items() if count > 1):
+                yield Violation(at / "inventory", "remove one", f"The {what} {name} is listed twice in the inventory")
+        for group in groups:
+            for nic in (nic for nic in group.nics if nic.rails and len(nic.rails) != nic.count):
+                message = f"Group {group.name} has {nic.count} {nic.kind} ports, and `rails` lists {len(nic.rails)}"
+                yield Violation(at / "inventory", f"list {nic.count} rails, or none", message)
+
+
+@rule("S-196", link=GPU_GUIDE)
+def driver_containers_exist(context: SpecContext) -> Iterator[Violation]:
+    """The GPU operator installs drivers on systems for which NVIDIA publishes driver containers."""
+    for at, place, groups in _places(context):
+        operator = (place.fabric or RdmaFabric()).gpu_driver == "operator"
+        for group in groups:
+            if operator and group.os and not DRIVER_SYSTEMS.search(group.os):
+                message = f"Group {group.name} runs {quote(group.os)}, for which NVIDIA publishes no driver container"
+                yield Violation(at / "inventory", "install the driver on the servers, and set fabric: {gpu_driver: host}", message)
+
+
+def _places(context: SpecContext) -> Iterator[tuple[At, Place, tuple[ServerGroup, ...]]]:
+    """Places with a valid inventory, and its groups."""
+    for at, place in context.places:
+        if inventory := context.inventory(place):
+            yield at, place, inventory.servers
+
+
+def _gpus(gpus: Gpus | None) -> str:
+    return f"{gpus.count} x {gpus.model}" + (f" ({gpus.mig})" if gpus.mig else "") if gpus else "those of the model"

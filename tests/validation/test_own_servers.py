@@ -1,0 +1,42 @@
+"""Rules over the inventory of a stack: its age, and the versions of operators that the cluster has."""
+
+from datetime import UTC, datetime
+
+import pytest
+from rackwright.catalog import Catalog
+from rackwright.diagnostics.problem import Level, Stage
+from rackwright.sizing.offers.own_servers import with_own_servers
+from rackwright.validation.stack import StackContext, stack_problems
+
+from tests import plans
+from tests.own_plans import own_training_case, place
+
+
+def found(where=None, now=datetime(2026, 11, 21, 12, tzinfo=UTC)):
+    case = own_training_case(where)
+    spec, _, fit = case
+    context = StackContext(plans.compiled(case), with_own_servers(Catalog.default(), spec), fit=fit, spec=spec, now=now)
+    return {problem.code: problem for problem in stack_problems(context)}
+
+
+def test_an_inventory_of_today_is_recent():
+    assert found() == {}
+
+
+def test_an_inventory_older_than_a_day_is_a_warning():
+    problem = found(now=datetime(2026, 11, 24, 12, tzinfo=UTC))["V-176"]
+    assert (problem.level, problem.stage) == (Level.WARNING, Stage.PLAN)
+    assert "3 days old" in problem.reason
+
+
+@pytest.mark.parametrize(("version", "differs"), [("0.19.2", False), ("v0.19.2", False), ("0.9.1", True)])
+def test_installed_operators_are_compared_with_the_pinned_versions(version, differs):
+    known = found(place(installed=[{"name": "kueue", "version": version, "namespace": "kueue-system"}]))
+    assert ("V-177" in known) is differs
+    if differs:
+        assert "this release is written for 0.19.2" in known["V-177"].reason
+        assert known["V-177"].stage is Stage.BUILD
+
+
+def test_charts_that_this_release_does_not_use_are_ignored():
+    assert found(place(installed=[{"name": "argo-cd", "version": "7.0.0", "namespace": "argocd"}])) == {}
