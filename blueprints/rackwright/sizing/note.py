@@ -31,6 +31,7 @@ class NoteKind(StrEnum):
     FP16_TRAINING = "fp16-training"
     CHECKPOINT_PAUSES = "checkpoint-pauses"
     HOST_LIMIT = "host-limit"
+    HOST_LIMIT_OF_SERVICE = "host-limit-of-service"
     IDLE_ACCELERATORS = "idle-accelerators"
     INPUT_PIPELINE = "input-pipeline"
     MODE_STOPS_MACHINES = "mode-stops-machines"

@@ -13,7 +13,7 @@ from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
-from rackwright.sizing.evaluation.input_pipeline import with_decoding_machines
+from rackwright.sizing.evaluation.host_limits import served_by_hosts
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.evaluation.transfers import location
 from rackwright.sizing.evaluation.whole_bill import WholeBill, remove_unaffordable
@@ -144,13 +144,11 @@ def _evaluations(
     for entry in fleet.entries:
         offer, max_cost_usd = entry.offer, 0.0
         for nodes, target in entry.counts or ((offer.nodes or 1, -1),):
-            nodes, outcome = (
-                (nodes, _cpu_outcome(offer, inputs, a)) if target < 0 else _deployed_nodes(offer, nodes, found[target], spec, inputs)
-            )
-            if target >= 0:
-                each = offer.machine.accelerator_count
-                outcome = with_decoding_machines(outcome, inputs.job, offer.machine.vcpus, each, a)
-                nodes = max(nodes, outcome.nodes) if inputs.serves else nodes
+            if target < 0:
+                outcome = _cpu_outcome(offer, inputs, a)
+            else:
+                served = served_by_hosts(found[target], inputs.job, offer.machine, offer.accelerator, goals.work, a)
+                nodes, outcome = _deployed_nodes(offer, nodes, served, spec, inputs)
             answer = evaluate(offer, nodes, outcome, goals, a)
             yield offer, outcome.points, answer
             if isinstance(answer, Fit):

@@ -47,6 +47,9 @@ TEXTS = {
     NoteKind.HOST_LIMIT: (
         "{part} of {machine} limit the run to {samples_per_s:,.0f} samples/s; its accelerators can take {wanted_per_s:,.0f}"
     ),
+    NoteKind.HOST_LIMIT_OF_SERVICE: (
+        "{part} of {machine} limit one machine to {samples_per_s:,.0f} samples/s; its accelerators can take {wanted_per_s:,.0f}"
+    ),
     NoteKind.IDLE_ACCELERATORS: "{idle} of {bought} accelerators are paid for but idle",
     NoteKind.INPUT_PIPELINE: (
         "The input pipeline limits the rate: {vcpus:,} vCPU decode {images_per_s:,.0f} images/s, "

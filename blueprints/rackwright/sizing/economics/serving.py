@@ -14,12 +14,13 @@ from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.economics import formulas
-from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, list_sales, on_cpu, target_of
+from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, list_sales, on_cpu, replicas_by_machine, target_of
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
 from rackwright.sizing.economics.replica import of_fit, replicas_on
 from rackwright.sizing.inference_inputs import inference_inputs
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.model_of_spec import architecture_of
+from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
 from rackwright.sizing.rejection import Rejection
@@ -94,7 +95,8 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     if fit is None:
         return None
     job, c, kind = serving_job(w, a, catalog), calibrated(spec), architecture_of(w.model)[0].kind
-    services = _services(w, job, plan.fits[:MONTHS_COMPARED], catalog, a, c)
+    work = HostWork.of(spec, plan.facts, catalog)
+    services = _services(w, job, plan.fits[:MONTHS_COMPARED], catalog, a, c, work)
     s, p95 = services[0], job.rate
     mean = w.mean_requests_per_second or p95 / TRAFFIC_ASSUMPTIONS.peak_to_mean
     full = s.requests_per_s * s.copies * s.least_machines
@@ -102,7 +104,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     earned = w.revenue_per_request
     if earned is None and w.revenue is not None and job.generates:
         earned = w.revenue * job.output_tokens
-    rows = compare(job, catalog, ACCELERATORS, plan.fits, a, c)
+    rows = compare(job, catalog, ACCELERATORS, plan.fits, a, c, work)
     return Economics(
         spec=spec.name,
         model=plan.facts.model,
@@ -144,15 +146,16 @@ def _serving(spec: Spec) -> Serve:
     raise UserError([problem], spec.name)
 
 
-def _services(w: Serve, job: ServingJob, fits: Sequence[Fit], catalog: Catalog, a: Assumptions, c: Calibration) -> tuple[ServiceCost, ...]:
+def _services(
+    w: Serve, job: ServingJob, fits: Sequence[Fit], catalog: Catalog, a: Assumptions, c: Calibration, work: HostWork
+) -> tuple[ServiceCost, ...]:
     """Rate and price of a replica of each fit, in order."""
     machines = {fit.candidate.machine: catalog.machine(fit.candidate.machine) for fit in fits}
-    targets = {name: target_of(machine, catalog) for name, machine in machines.items()}
-    found = replicas_on(job, [t for t in targets.values() if t], a, c)
+    found = replicas_by_machine(job, machines.values(), catalog, a, c, work)
     services = []
     for fit in fits:
-        t, machine = targets[fit.candidate.machine], machines[fit.candidate.machine]
-        replicas = found[t] if t else [r for r in [on_cpu(job, machine, a)] if r]
+        name = fit.candidate.machine
+        replicas = found.get(name) or [r for r in [on_cpu(job, machines[name], a)] if r]
         services.append(_service(w, job, fit, of_fit(fit, replicas, job).planned_requests_per_s if replicas else None))
     return tuple(services)
 

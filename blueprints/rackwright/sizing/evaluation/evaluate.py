@@ -109,7 +109,7 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
     if outcome.memory is None or any(r.limit not in OVERRULABLE or not offer.pinned for r in rejections):
         return Rejected(candidate, tuple(rejections), cost.p50 if cost else None, run.finish.p50 if run.finish else None)
-    bound = limit or next((note for note in outcome.notes if note.kind is NoteKind.INPUT_PIPELINE), None)
+    bound = limit or next((note for note in outcome.notes if note.kind is NoteKind.HOST_LIMIT_OF_SERVICE), None)
     tightest = bound or _tightest(outcome.memory, bool(offer.accelerator), cost, run.finish, goals)
     return Fit(
         candidate=candidate, memory=outcome.memory, speed=outcome.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
