@@ -29,7 +29,7 @@ from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
 from rackwright.sizing.selection.near_ties import beaten_by
-from rackwright.sizing.selection.ranking import by_distance, cheapest_without_pin, identity, ranked
+from rackwright.sizing.selection.ranking import by_distance, cheapest_without_pin, identity, is_unpriced, ranked
 from rackwright.sizing.workload_inputs import workload_inputs
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
@@ -107,11 +107,13 @@ def _plan(
 
 
 def _alternatives(fits: tuple[Fit, ...], order: dict[tuple, tuple[int, int]], spec: Spec) -> Iterator[Fit]:
-    """Fits that only the objective ranks after the first one: not a broken goal, the order of places, or a preference for one machine."""
+    """Fits that only the objective ranks after the first one: not a broken goal, a missing price, the order of places, a preference for one
+    machine, or a stack that cannot be built."""
 
     def rank(fit: Fit) -> tuple:
         one_first = spec.workload.kind != "serve" and spec.goals.optimize_for != "time"
-        return (len(fit.overruled), order[identity(fit.candidate)], one_first and fit.candidate.is_spread)
+        spread = one_first and fit.candidate.is_spread
+        return (is_unpriced(fit), len(fit.overruled), order[identity(fit.candidate)], spread, bool(fit.not_buildable))
 
     return (fit for fit in fits[1:] if rank(fit) == rank(fits[0]))
 

@@ -1,8 +1,9 @@
 """Rejections as text: the failed condition with its numbers, and what would make the candidate fit."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from rackwright.diagnostics.problem import Problem, Stage
 from rackwright.sizing.plan import Rejected
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.wording.formatting import tell_apart
@@ -185,6 +186,13 @@ def distance_from_limit(rejection: Rejection) -> str:
     digits = 2 if rejection.distance < 1.95 else 1
     gap = f"{abs(rejection.need - rejection.have):,.1f}".removesuffix(".0")
     return f"off by {gap} {rejection.unit}, {rejection.distance:,.{digits}f} times the limit"
+
+
+def refusal_text(problems: Sequence[Problem]) -> str:
+    """Why a stack cannot be built: mistakes of the spec, else limits of this release; empty without problems."""
+    mistakes = [problem for problem in problems if problem.stage is Stage.PLAN]
+    where = "with this spec" if mistakes else "in this release"
+    return f"not buildable {where}: {'; '.join(problem.reason for problem in mistakes or problems)}" if problems else ""
 
 
 def joined_remedies(rejections: Iterable[Rejection]) -> str:

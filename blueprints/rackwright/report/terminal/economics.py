@@ -137,7 +137,7 @@ def comparison(e: Economics) -> Iterator[tuple[str, str, str, str, str]]:
             cost, planned = cost.scaled(e.requests_per_lot), planned * e.requests_per_lot
         costs = f"{price(planned)} ({price(cost.p50)}; {price(cost.p10)} to {price(cost.p90)})" if cost else "unpriced"
         latency = f"first token {span(r.ttft_s)}, then {span(r.tpot_s)}" if r.tpot_s else f"{span(r.ttft_s)} each"
-        further = (_source(row), latency, _evidence(r.evidence), *map(explanation, row.unsupported))
+        further = (_source(row), latency, _evidence(r.evidence), *map(explanation, row.unsupported), *filter(None, [row.not_buildable]))
         yield name, money(row.usd_per_hour, 2), f"{r.planned_requests_per_s:,.3g}", costs, "; ".join(further)
 
 

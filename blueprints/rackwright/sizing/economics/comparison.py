@@ -40,7 +40,7 @@ class ComparisonRow:
 
     usd_per_hour: of the replica, its share of the machine. usd_per_request, usd_per_million_tokens: interval of the cost at full
     utilisation; planned_*: at the planned rate, by which rows are ordered. rank: in the plan, None for a list price outside it.
-    unsupported: why this release cannot build it.
+    unsupported, not_buildable: why this release cannot build it, by its accelerator and by the stack of its rank.
     """
 
     replica: Replica
@@ -56,6 +56,7 @@ class ComparisonRow:
     capacity: str = ""
     rank: int | None = None
     unsupported: tuple[Rejection, ...] = ()
+    not_buildable: str | None = None
 
     @property
     def runs(self) -> bool:
@@ -168,11 +169,12 @@ def _cheapest(name: str, sales: Sequence[Sale], found: dict[str, tuple[Replica, 
 
 
 def _order(row: ComparisonRow) -> tuple:
-    """Possible before impossible, priced before unpriced, cheapest, nearest to its limits, fewest accelerators."""
+    """Possible before impossible, stacks that can be built, priced ones, cheapest, nearest to their limits, with fewest accelerators."""
     r, cost = row.replica, row.planned_usd_per_request
     distance = max((x.distance for x in r.rejections), default=1.0)
     speed = (r.planned_requests_per_s or 0.0) / max(r.accelerators, 1)
-    return (not row.runs, cost is None, cost or 0.0, distance, -speed, r.accelerators, row.rank or 0, row.machine, row.region)
+    usable = (not row.runs, bool(row.not_buildable), cost is None)
+    return (*usable, cost or 0.0, distance, -speed, r.accelerators, row.rank or 0, row.machine, row.region)
 
 
 def priced(made: Replica, sale: Sale, job: ServingJob) -> ComparisonRow:
@@ -200,6 +202,7 @@ def priced(made: Replica, sale: Sale, job: ServingJob) -> ComparisonRow:
         capacity=sale.capacity,
         rank=sale.rank,
         unsupported=serves_not,
+        not_buildable=sale.fit.not_buildable if sale.fit else None,
     )
 
 

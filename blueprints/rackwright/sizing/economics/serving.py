@@ -1,7 +1,7 @@
 """Economics of a serving spec: cost over load and over a month, revenue, and the same service on other accelerators."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -125,7 +125,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         report=_field_report(job, catalog, a, c) if kind == "diffusion" else None,
         assumptions=_assumptions(w, job, a),
         evidence=fit.evidence,
-        notes=(*_cheaper(months[0], {f.candidate.label: m for f, m in zip(plan.fits[1:], months[1:], strict=False)}), *_notes(w, s, job)),
+        notes=(*_cheaper(months, plan.fits), *_notes(w, s, job)),
         overruled=fit.overruled,
     )
 
@@ -188,12 +188,16 @@ def _assumptions(w: Serve, job: ServingJob, a: Assumptions) -> tuple[Assumption,
     return tuple(item for item in (*shared, *listed(TRAFFIC_ASSUMPTIONS)) if item.name not in unused)
 
 
-def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[Note]:
-    """A fit that costs less with autoscaling. The plan is sized for p95, where machines with several replicas cost no more."""
-    cheapest = min(((m.follows_usd, name) for name, m in others.items() if m.follows_usd is not None), default=None)
-    if cheapest and chosen.follows_usd is not None and cheapest[0] < chosen.follows_usd * (1 - MIN_SAVING):
-        usd, name = cheapest
-        yield Note(NoteKind.CHEAPER_WITH_AUTOSCALING, {"machines": name, "usd": usd, "saved_usd": chosen.follows_usd - usd})
+def _cheaper(months: Sequence[Month], fits: Sequence[Fit]) -> Iterator[Note]:
+    """A fit that can be built and costs less with autoscaling than the first one. months: of the first fits, in order.
+
+    The plan is sized for p95, where machines with several replicas cost no more.
+    """
+    chosen, pairs = months[0].follows_usd, zip(fits[1:], months[1:], strict=False)
+    costs = ((m.follows_usd, fit.candidate.label) for fit, m in pairs if m.follows_usd is not None and not fit.not_buildable)
+    usd, name = min(costs, default=(0.0, ""))
+    if name and chosen is not None and usd < chosen * (1 - MIN_SAVING):
+        yield Note(NoteKind.CHEAPER_WITH_AUTOSCALING, {"machines": name, "usd": usd, "saved_usd": chosen - usd})
 
 
 def _notes(w: Serve, s: ServiceCost, job: ServingJob) -> Iterator[Note]:
