@@ -38,6 +38,8 @@ class NoteKind(StrEnum):
     NEURON_UNCALIBRATED = "neuron-uncalibrated"
     PRICE_DETAIL = "price-detail"
     QUEUE_ASSUMED = "queue-assumed"
+    TRANSFER_OF_UNKNOWN_SIZE = "transfer-of-unknown-size"
+    TRANSFER_UNPRICED = "transfer-unpriced"
     UNPRICED = "unpriced"
     UNPRICED_WITH_BUDGET = "unpriced-with-budget"
     # a sample of the workload

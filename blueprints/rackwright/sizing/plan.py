@@ -68,8 +68,8 @@ class Candidate:
 class Transfer:
     """Data of a run that leaves a region or a cloud.
 
-    what: data or checkpoints. source, target: cloud and region. gib: None where the size is unknown. usd_per_gib: what the source charges,
-    None where not published. price_region: set where the price is that of another region.
+    what: data, checkpoints or results. source, target: cloud and region. gib: None where the size is unknown. usd_per_gib: what the
+    source charges, None where not published. price_region: set where the price is that of another region.
     """
 
     what: str

@@ -15,7 +15,7 @@ from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.evaluation.host_limits import served_by_hosts
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
-from rackwright.sizing.evaluation.transfers import location
+from rackwright.sizing.evaluation.transfers import location, named_buckets
 from rackwright.sizing.evaluation.whole_bill import WholeBill, remove_unaffordable
 from rackwright.sizing.job import ServingJob, TrainingJob, WorkloadInputs
 from rackwright.sizing.metrics import Interval
@@ -251,11 +251,9 @@ def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a:
     if chosen and chosen.cost_usd and isinstance(spec.workload, Serve) and spec.workload.revenue is not None:
         earned = (chosen.speed.tokens_per_s or 0.0) * spec.workload.revenue * HOUR * a.month_h
         yield Note(NoteKind.REVENUE_AT_PEAK, {"earned_usd": earned, "cost_usd": chosen.cost_usd.p50})
-    if isinstance(spec.workload, TRAINING):
-        named = {"data": spec.workload.data, "checkpoint": spec.workload.checkpoint}
-        for key, part in named.items():
-            if location(part.uri, None) and part.region is None:
-                yield Note(NoteKind.BUCKET_REGION_UNKNOWN, {"uri": part.uri or "", "key": f"{key}.region"})
+    for key, part in named_buckets(spec.workload).items():
+        if location(part.uri, None) and part.region is None:
+            yield Note(NoteKind.BUCKET_REGION_UNKNOWN, {"uri": part.uri or "", "key": f"{key}.region"})
     if len(spec.workloads) > 1:
         yield Note(NoteKind.WORKLOADS_SHARE_MACHINES, {"workload": spec.workload.name})
     if any(profile(p.cloud).is_owned and p.pin is None for p in spec.infra.places):

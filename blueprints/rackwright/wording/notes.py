@@ -63,6 +63,12 @@ TEXTS = {
     NoteKind.QUEUE_ASSUMED: (
         "The queue time of flex-start is not published; {likely_h:,.1f} h are assumed ({low_h:,.1f} to {high_h:,.1f})"
     ),
+    NoteKind.TRANSFER_OF_UNKNOWN_SIZE: (
+        "Transfer unpriced: the size of the {what} from {source} to {target} is unknown; it is not part of the cost"
+    ),
+    NoteKind.TRANSFER_UNPRICED: (
+        "Transfer unpriced: no price is published for {what} from {source} to {target}; it is not part of the cost"
+    ),
     NoteKind.UNPRICED: "The price of {machine} {mode} in {region} is not published: the candidate ranks last",
     NoteKind.UNPRICED_WITH_BUDGET: (
         "The price of {machine} {mode} in {region} is not published: the candidate ranks last, and max_cost cannot be checked"

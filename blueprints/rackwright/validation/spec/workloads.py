@@ -7,7 +7,8 @@ from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.estimator.config import accelerators
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.evaluation.transfers import location
+from rackwright.sizing.evaluation.transfers import location, named_buckets
+from rackwright.spec.media import BatchData, BatchProgress
 from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Serve
 from rackwright.spec.workload_parts import Checkpoint, Data
 from rackwright.units import GIB
@@ -284,7 +285,6 @@ def checkpoints_are_not_too_frequent(context: SpecContext) -> Iterator[Violation
             yield Violation(at / "checkpoint" / "interval", f"set auto, or {shortest:g}s or more", message)
 
 
-def _buckets(context: SpecContext) -> Iterator[tuple[At, Data | Checkpoint]]:
-    for at, workload in context.each(*TRAINING):
-        yield at / "data", workload.data
-        yield at / "checkpoint", workload.checkpoint
+def _buckets(context: SpecContext) -> Iterator[tuple[At, Data | Checkpoint | BatchData | BatchProgress]]:
+    for at, workload in context.workloads:
+        yield from ((at / key, part) for key, part in named_buckets(workload).items())
