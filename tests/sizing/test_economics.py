@@ -232,3 +232,23 @@ def test_scale_to_zero_shows_its_saving_and_the_cold_start():
 def test_training_has_no_serving_economics():
     with pytest.raises(UserError, match="economics needs kind: serve, not finetune"):
         found(finetune())
+
+
+@pytest.mark.parametrize(
+    ("workload", "used"),
+    [
+        ("model: {base: sdxl}, image: {size: 1024, steps: 30}", {"encode_s"}),
+        ("model: {base: sdxl}, image: {size: 1024}", {"denoising_passes", "encode_s"}),
+        ("model: {base: resnet-50}, image: {size: 224}", {"inference_decode_bytes_per_s"}),
+        ("model: {base: whisper-large-v3}, audio: {seconds: 30}", set()),
+        ("model: {base: bert-base}, sequence_length: 256", {"tokens_per_s"}),
+        ("model: {base: llama-3.1-8b}, input_tokens: {mean: 500}, output_tokens: {mean: 100}", set()),
+    ],
+)
+def test_only_assumptions_that_were_used_are_shown(workload, used):
+    """50 denoising steps were shown although image.steps was set, and for models that denoise nothing."""
+    made = found(f"{{name: a, kind: serve, {workload}, requests_per_second: 2, mean_requests_per_second: 1}}")
+    names = [item.name for item in made.assumptions]
+    questionable = {"denoising_passes", "peak_to_mean", "encode_s", "inference_decode_bytes_per_s", "tokens_per_s"}
+    assert set(names) & questionable == used
+    assert len(set(names)) == len(names)

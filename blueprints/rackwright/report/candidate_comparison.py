@@ -15,8 +15,10 @@ from rackwright.sizing.evaluation.one_candidate import outcome_of
 from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.sizing.rejection import Limit
+from rackwright.sizing.unit import UNITS, unit_cost
 from rackwright.wording.formatting import TERMS, UNKNOWN, accelerators, count, gib, money, percent, span
 from rackwright.wording.rejections import rejection_text
+from rackwright.wording.unit_rates import unit_price
 from rackwright.workflow.pipeline import Pipeline
 
 NONE = "-"
@@ -164,6 +166,7 @@ def _fill(side: Side, plan: SizingPlan) -> Cells:
 
 def _time(side: Side, plan: SizingPlan) -> Cells:
     speed = side.speed
+    first = "first token" if plan.facts.unit == "token" else "answer under load"
     values = {
         "step": speed.step_s,
         "compute": speed.compute_s,
@@ -171,8 +174,9 @@ def _time(side: Side, plan: SizingPlan) -> Cells:
         "pipeline bubble": speed.bubble_s,
         "rollout": speed.rollout_s,
         "waiting for samples": speed.input_s,
-        "first token, p80": speed.ttft_s or _missed_s(side, Limit.TTFT),
-        "first token, p50": speed.ttft_p50_s,
+        f"{first}, p80": speed.ttft_s or _missed_s(side, Limit.TTFT) or _missed_s(side, Limit.LATENCY),
+        f"{first}, p50": speed.ttft_p50_s,
+        "answer without other traffic, p50": speed.unloaded_s,
         "each later token, p80": speed.tpot_s or _missed_s(side, Limit.TPOT),
         "each later token, p50": speed.tpot_p50_s,
         "start-up": _startup_s(plan),
@@ -206,10 +210,14 @@ def _interval(name: str, found: Interval | float | None, shown: Callable[[float]
 
 
 def _rate(side: Side, plan: SizingPlan) -> Cells:
-    speed = side.speed
-    values = {
-        "tokens/s": speed.tokens_per_s,
-        "samples/s": speed.samples_per_s,
+    """Rates in the unit of the work; of a service the highest of all replicas beside the requests that it is sized for."""
+    speed, unit = side.speed, plan.facts.unit
+    if unit == "token":
+        work = {"tokens/s": speed.tokens_per_s, "samples/s": speed.samples_per_s}
+    else:
+        work = {f"{UNITS[unit].plural}/s": speed.units_per_s or speed.samples_per_s}
+    values = work | {
+        "samples per pass, at most": speed.batch_size,
         "requests/s": speed.requests_per_s,
         "concurrent requests per replica": speed.concurrency,
         "KV cache, tokens": speed.kv_tokens,
@@ -225,6 +233,8 @@ def _price(side: Side, plan: SizingPlan) -> Cells:
     hourly = c.price_usd_per_hour * c.nodes
     cells = {"one machine, per hour": Cell(money(c.price_usd_per_hour, 2), c.price_usd_per_hour)}
     cells |= {"all machines, per hour": Cell(money(hourly, 2), hourly)}
+    if isinstance(side.item, Fit) and (each := unit_cost(side.item, plan.facts)):
+        cells[f"machines, per {each.per}"] = Cell(unit_price(each.usd), each.usd.p50)
     label = "machines, of a month" if plan.facts.kind == "serve" else "machines, of the run"
     return cells | _interval(label, side.cost_usd, money)
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 from pydantic import TypeAdapter
 
+from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
@@ -20,6 +21,7 @@ from rackwright.sizing.economics.replica import of_fit, replicas_on
 from rackwright.sizing.inference_inputs import inference_inputs
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.model_of_spec import architecture_of
+from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
 from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
@@ -30,6 +32,13 @@ from rackwright.spec.workload import Serve
 
 MONTHS_COMPARED = 8
 """Number of fits whose month is compared with that of the chosen one."""
+HOST_ASSUMPTIONS = {
+    "diffusion": ("encode_s", "inference_worker_vcpus", "system_vcpus", "diffusion_bytes"),
+    "vision": ("inference_decode_bytes_per_s", "inference_worker_vcpus", "system_vcpus", "vision_bytes", "decoded_per_byte"),
+    "encoder": ("tokens_per_s", "inference_worker_vcpus", "system_vcpus"),
+    "llm": ("tokens_per_s", "inference_worker_vcpus", "system_vcpus"),
+}
+"""Kind of model -> assumptions about the hosts of its services; of language models those that compute embeddings."""
 MIN_SAVING = 0.05
 """Share of the monthly cost below which a saving is not reported."""
 
@@ -94,7 +103,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     w, fit = _serving(spec), plan.chosen
     if fit is None:
         return None
-    job, c, kind = serving_job(w, a, catalog), calibrated(spec), architecture_of(w.model)[0].kind
+    job, c, kind = serving_job(w, a), calibrated(spec), architecture_of(w.model)[0].kind
     work = HostWork.of(spec, plan.facts, catalog)
     services = _services(w, job, plan.fits[:MONTHS_COMPARED], catalog, a, c, work)
     s, p95 = services[0], job.rate
@@ -104,7 +113,8 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     earned = w.revenue_per_request
     if earned is None and w.revenue is not None and job.generates:
         earned = w.revenue * job.output_tokens
-    rows = compare(job, catalog, ACCELERATORS, plan.fits, a, c, work)
+    names = [name for name in ACCELERATORS if query.accelerator(catalog, name)]
+    rows = compare(job, catalog, names, plan.fits, a, c, work)
     return Economics(
         spec=spec.name,
         model=plan.facts.model,
@@ -123,14 +133,14 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         revenue=formulas.returns(s, earned, mean, months[0].follows_usd, w.investment),
         comparison=rows,
         report=_field_report(job, catalog, a, c) if kind == "diffusion" else None,
-        assumptions=_assumptions(w, job, a),
+        assumptions=_assumptions(w, kind, services, work, a),
         evidence=fit.evidence,
         notes=(*_cheaper(months, plan.fits), *_notes(w, s, job)),
         overruled=fit.overruled,
     )
 
 
-def serving_job(w: Serve, a: Assumptions = DEFAULT, catalog: Catalog | None = None) -> ServingJob:
+def serving_job(w: Serve, a: Assumptions = DEFAULT) -> ServingJob:
     """The service of a workload as the search of its plan takes it."""
     job = inference_inputs(w, a).job
     assert isinstance(job, ServingJob)
@@ -181,11 +191,15 @@ def _field_report(job: ServingJob, catalog: Catalog, a: Assumptions, c: Calibrat
     return FieldReport("SDXL + LoRA", REPORTED, REPORT_TPU, ours, REPORT_SOURCE)
 
 
-def _assumptions(w: Serve, job: ServingJob, a: Assumptions) -> tuple[Assumption, ...]:
-    unused = {"denoising_passes"} if job.generates else set()
-    unused |= {"peak_to_mean"} if w.mean_requests_per_second is not None else set()
-    shared = (item for item in a.listed("serving") if item.name in ("max_utilisation", "denoising_passes"))
-    return tuple(item for item in (*shared, *listed(TRAFFIC_ASSUMPTIONS)) if item.name not in unused)
+def _assumptions(w: Serve, kind: str, services: Sequence[ServiceCost], work: HostWork, a: Assumptions) -> tuple[Assumption, ...]:
+    """The assumptions behind the numbers of these economics. kind: of the model; services: their cost; work: of their hosts."""
+    used = {"max_utilisation", "boot_s", "image_bytes", "pull_bytes_per_s", "weights_bytes_per_s", "engine_s"}
+    used |= {"denoising_passes"} if kind == "diffusion" and not (w.image and w.image.steps) else set()
+    used |= {"peak_to_mean"} if w.mean_requests_per_second is None else set()
+    used |= {"month_h"} if w.revenue is not None or w.revenue_per_request is not None or services[0].usd_per_hour is not None else set()
+    found = [item for item in (*a.listed("serving"), *listed(TRAFFIC_ASSUMPTIONS)) if item.name in used]
+    hosts = HOST_ASSUMPTIONS.get(kind, ()) if work.has_samples else ()
+    return (*{item.name: item for item in found}.values(), *(item for item in listed(NODE_ASSUMPTIONS) if item.name in hosts))
 
 
 def _cheaper(months: Sequence[Month], fits: Sequence[Fit]) -> Iterator[Note]:
