@@ -33,7 +33,7 @@ def measured_outcome(job: CustomJob, target: Target, precision: str, a: Assumpti
     """Memory of the nearest run, and the rate with the interval of all forms that agree with the runs."""
     smaller = [run for run in job.runs if run.accelerators <= target.accelerators]
     run = max(smaller, key=lambda run: (run.accelerators, run.memory_bytes), default=job.runs[0])
-    memory = Memory(target.chip.memory_bytes, a.max_fill, weights_bytes=run.memory_bytes)
+    memory = Memory(target.chip.memory_bytes, a.max_fill, measured_bytes=run.memory_bytes)
     errors, logs = _forms(job.runs)
     agrees = errors <= max(1.5 * errors.min(), EQUAL_RUNS)
     flops = target.peak(precision) * target.chip.sustained_share

@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from rackwright.catalog.query import nearest
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
-from rackwright.estimator.config import accelerators
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.evaluation.transfers import location, named_buckets
 from rackwright.spec.media import BatchData, BatchProgress
 from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Serve
 from rackwright.spec.workload_parts import Checkpoint, Data
-from rackwright.units import GIB
 from rackwright.validation.spec.registry import SpecContext, rule
 
 SOURCES = ("base", "config", "architecture")
@@ -195,35 +193,6 @@ def mean_traffic_below_peak(context: SpecContext) -> Iterator[Violation]:
         if mean is not None and peak is not None and mean > peak:
             message = f"mean_requests_per_second ({mean:,g}) exceeds requests_per_second ({peak:,g})"
             yield Violation(at / "mean_requests_per_second", "swap the two, or correct one", message)
-
-
-@rule("S-138")
-def custom_workload_has_measured_runs(context: SpecContext) -> Iterator[Violation]:
-    """A custom workload must have `samples` and at least one measured run."""
-    for at, workload in context.each(Custom):
-        if not workload.measured:
-            fix = "such as measured: [{accelerator: A100-80GB, accelerators: 8, memory: 61 GiB, samples_per_second: 420}]"
-            yield Violation(at / "measured", fix, "`measured` lists no run, so the rate on other accelerators is unknown")
-        if workload.parallelism.model_fields_set:
-            fix = "leave it out, and list runs with the parallelism that you want"
-            yield Violation(at / "parallelism", fix, "`parallelism` has no effect on measured runs", about_key=True)
-        if workload.samples is None:
-            yield Violation(at, "such as samples: 10e6", "`samples`, the number of samples of the whole run, is not set")
-
-
-@rule("S-139")
-def measured_accelerators_are_known(context: SpecContext) -> Iterator[Violation]:
-    """The accelerator of a measured run must be in the catalog, with published FLOP/s and memory bandwidth, and hold the run."""
-    for at, workload in context.each(Custom):
-        for index, run in enumerate(workload.measured):
-            try:
-                memory = accelerators.find(run.accelerator, context.catalog).memory_bytes
-                if run.memory > memory:
-                    message = f"{run.accelerator} has {memory / GIB:,.0f} GiB; the run needed {run.memory / GIB:,.0f} GiB"
-                    yield Violation(at / "measured" / index / "memory", "give the peak memory of one accelerator", message)
-            except accelerators.UnknownAccelerator:
-                message = f"{run.accelerator!r} is not an accelerator of the catalog with published FLOP/s and memory bandwidth"
-                yield Violation(at / "measured" / index / "accelerator", "run `rackwright catalog accelerators`", message)
 
 
 @rule("S-149")
