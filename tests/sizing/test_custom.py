@@ -88,7 +88,7 @@ def test_memory_is_that_of_the_nearest_smaller_count():
 @pytest.mark.parametrize(
     ("accelerator", "count", "limit", "words"),
     [
-        (L4, 8, Limit.DEVICE_MEMORY, ""),
+        (L4, 8, Limit.DEVICE_MEMORY, "peak of your measured run"),
         (A100, 4, Limit.THROUGHPUT, "the memory of one accelerator is known from measured runs on this number and more"),
         ("AMD MI300X", 8, Limit.DATA, "no measured run is on an accelerator of AMD, so the rate on AMD Instinct MI300X is unknown"),
     ],

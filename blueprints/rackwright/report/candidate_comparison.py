@@ -217,12 +217,12 @@ def _rate(side: Side, plan: SizingPlan) -> Cells:
     else:
         work = {f"{UNITS[unit].plural}/s": speed.units_per_s or speed.samples_per_s}
     values = work | {
-        "samples per pass, at most": speed.batch_size,
         "requests/s": speed.requests_per_s,
         "concurrent requests per replica": speed.concurrency,
         "KV cache, tokens": speed.kv_tokens,
     }
     cells = {name: Cell(count(value) if value >= 1000 else f"{value:,.3g}", value) for name, value in values.items() if value}
+    cells |= {"samples per pass, at most": Cell(f"{speed.batch_size:,}", speed.batch_size)} if speed.batch_size else {}
     return cells | ({"model FLOPs utilisation": Cell(percent(speed.mfu), speed.mfu)} if speed.mfu else {})
 
 

@@ -41,6 +41,8 @@ def with_text(plan: SizingPlan, whole: SizingPlan | None = None) -> SizingPlan:
         fits=tuple(_fit(fit, described(fit.overruled)) for fit in plan.fits),
         rejected=tuple(_rejected(miss, described(miss.rejections)) for miss in plan.rejected),
         storage=replace(plan.storage, reason=joined_notes(plan.storage.basis) or plan.storage.reason),
+        near_tie=_fit(plan.near_tie, described(plan.near_tie.overruled)) if plan.near_tie else None,
+        unpinned=_fit(plan.unpinned, described(plan.unpinned.overruled)) if plan.unpinned else None,
         machine=_machine(plan.machine) if plan.machine else None,
         warnings=_once(plan.warnings, map(note_text, plan.notes), shortages(plan.machine), pinned_parallelism(plan)),
     )

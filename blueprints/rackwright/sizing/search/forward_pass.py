@@ -185,5 +185,5 @@ def _memory_rejections(
         reason, subject = Reason.BATCH_MEMORY, str(job.batch_size)
     else:
         remedies = (*target.quantization(linear_bytes(numbers)), Remedy.LARGER_ACCELERATOR)
-        reason, subject = Reason.LIMIT, ""
+        reason, subject = Reason.SAMPLE_MEMORY, ""
     return (Rejection(Limit.DEVICE_MEMORY, need / GIB, have / GIB, "GiB per accelerator", reason, subject, remedies=remedies),)

@@ -69,7 +69,8 @@ def _log_rate(first: CustomRun, flops: float, bandwidth_bytes_per_s: float, acce
 def _rejections(job: CustomJob, target: Target, memory: Memory) -> Iterator[Rejection]:
     if memory.fill > memory.max_fill:
         need, have = (size / GIB for size in (memory.total_bytes, memory.capacity_bytes * memory.max_fill))
-        yield Rejection(Limit.DEVICE_MEMORY, need, have, "GiB per accelerator", remedies=(Remedy.LARGER_ACCELERATOR,))
+        larger = (Remedy.LARGER_ACCELERATOR,)
+        yield Rejection(Limit.DEVICE_MEMORY, need, have, "GiB per accelerator", Reason.MEASURED_MEMORY, remedies=larger)
     least = min(run.accelerators for run in job.runs)
     if target.accelerators < least:
         yield Rejection(Limit.THROUGHPUT, least, target.accelerators, "accelerators", Reason.FEWER_THAN_MEASURED)
