@@ -36,13 +36,13 @@ def requirement_rows(found: NodeRequirements) -> Iterator[tuple[str, str, str, s
 
 
 def storage_text(found: NodeRequirements | None) -> str:
-    """`1.2 GB/s, limited by its throughput tier; checkpoint written in 14 min (2 h allowed); illustrative price`."""
+    """`1.2 GB/s, limited by its throughput tier; checkpoint 14 min, limit 2 h; illustrative price`."""
     fs = found.file_system if found else None
     if found is None or fs is None or fs.limit is None:
         return ""
     parts = [note_text(fs.limit)]
-    allowed = f" ({span(found.checkpoint_write_s)} allowed)" if found.checkpoint_write_s else ""
-    parts += [f"checkpoint written in {span(float(f'{fs.checkpoint_s:.2g}'))}{allowed}"] if fs.checkpoint_s else []
+    limit = f", limit {span(found.checkpoint_write_s)}" if found.checkpoint_write_s else ""
+    parts += [f"checkpoint {span(float(f'{fs.checkpoint_s:.2g}'))}{limit}"] if fs.checkpoint_s else []
     parts += [f"{ILLUSTRATIVE} price"] if fs.price_is_illustrative else []
     return "; ".join(parts)
 
