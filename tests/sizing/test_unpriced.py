@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rackwright.catalog import Catalog
 from rackwright.sizing.rejection import Limit, Reason, Rejection
-from rackwright.sizing.selection.ranking import identity, ranked
+from rackwright.sizing.selection.ranking import identity, nearest_misses, ranked
 from rackwright.wording.plan_text import fit_warnings
 
 from tests.sizing.helpers import AWS, finetune, plan
@@ -53,3 +53,14 @@ def test_removing_a_price_drops_no_candidate():
     bare = replace(catalog, prices=tuple(p for p in catalog.prices if p.sku != "p5.48xlarge"))
     labels = [{f.candidate.label for f in plan(finetune(), AWS, catalog=c).fits} for c in (catalog, bare)]
     assert labels[0] == labels[1]
+
+
+def test_without_a_price_a_candidate_is_no_near_miss_of_a_budget():
+    """64 machines whose spot price is not published missed the memory by 1 %, and came first although 5 USD buy none of them."""
+    spot = AWS.replace("[on-demand]", "[spot, on-demand]")
+    p = plan(finetune("llama-3.1-70b", "none"), spot, goals="{max_cost: 5 USD}")
+    assert not p.fits
+    unpriced = [r for r in p.rejected if r.candidate.price_usd_per_hour is None]
+    assert len([r for r in unpriced if {Limit.PRICE, Limit.DEVICE_MEMORY} <= {x.limit for x in r.rejections}]) > 10
+    assert all(r.distance == float("inf") for r in unpriced)
+    assert all(miss.candidate.price_usd_per_hour for miss in nearest_misses(p))

@@ -103,7 +103,7 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     moved = _transfers(offer, run, goals)
     paid = sum(each.usd or 0.0 for each in moved)
     rejections += _goal_rejections(offer, run, cost and cost.plus(Interval(paid, paid, paid)), goals)
-    rejections += _no_price(offer, goals) if offer.pinned or not rejections else ()
+    rejections += _no_price(offer, goals) if all(r.need is not None for r in rejections) or offer.pinned else ()
     if len(rejections) > 1:
         rejections = sorted(dict.fromkeys(rejections), key=lambda r: -r.distance)
     candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
@@ -276,7 +276,8 @@ def _goal_rejections(offer: Offer, run: RunTimes, cost: Interval | None, goals: 
 
 
 def _no_price(offer: Offer, goals: GoalLimits) -> Iterator[Rejection]:
-    """A candidate without a published price never satisfies a budget. Machines that the user owns cost nothing more."""
+    """A candidate without a published price never satisfies a budget, also where it fails a number that the spec can change. Machines
+    that the user owns cost nothing more."""
     o = offer.offering
     if goals.max_cost_usd is not None and offer.price_usd_per_hour is None and not profile(o.cloud).is_owned:
         yield Rejection(Limit.PRICE, reason=Reason.NO_PRICE, subject=f"{offer.machine.name} {o.capacity} in {o.region}")
