@@ -20,7 +20,8 @@ EQUAL = 1e-6
 
 @dataclass(frozen=True)
 class Side:
-    """A candidate with what is known about it. rank: None for a rejected one; refusal: why this release cannot build it."""
+    """A candidate with what is known about it. rank: None for a rejected one; refusal: why this release cannot build it; startup_s: of a
+    run, which is billed, or the cold start of a server."""
 
     item: Fit | Rejected
     rank: int | None = None
@@ -30,6 +31,7 @@ class Side:
     preview: StackPreview | None = None
     machine: NodeRequirements | None = None
     refusal: str = ""
+    startup_s: float | None = None
 
     @property
     def candidate(self) -> Candidate:

@@ -109,7 +109,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     s, p95 = services[0], job.rate
     mean = w.mean_requests_per_second or p95 / TRAFFIC_ASSUMPTIONS.peak_to_mean
     full = s.requests_per_s * s.copies * s.least_machines
-    months = [formulas.month(service, mean, p95, w.idle, plan.facts.weights_bytes) for service in services]
+    months = _months(w, plan, services, mean, p95, catalog)
     earned = w.revenue_per_request
     if earned is None and w.revenue is not None and job.generates:
         earned = w.revenue * job.output_tokens
@@ -178,6 +178,13 @@ def _service(w: Serve, job: ServingJob, fit: Fit, rate: float | None) -> Service
     usd = None if c.price_usd_per_hour is None else c.price_usd_per_hour * machines
     tokens = job.output_tokens if job.generates else 0.0
     return ServiceCost(rate or job.rate / c.replicas, usd, tokens, 0 if w.scale_to_zero else w.min_replicas, copies)
+
+
+def _months(w: Serve, plan: SizingPlan, services: Sequence[ServiceCost], mean: float, p95: float, catalog: Catalog) -> list[Month]:
+    """A month of each service, of the fits of the plan in order. mean, p95: requests/s."""
+    nodes = (catalog.machine(fit.candidate.machine) for fit in plan.fits)
+    starts = (formulas.cold_start_s(plan.facts.weights_bytes, node.sustained_network_bytes_per_s) for node in nodes)
+    return [formulas.month(service, mean, p95, w.idle, start_s) for service, start_s in zip(services, starts, strict=False)]
 
 
 def _field_report(job: ServingJob, catalog: Catalog, a: Assumptions, c: Calibration) -> FieldReport:

@@ -12,7 +12,7 @@ from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.host_limits import fed_by_host
-from rackwright.sizing.evaluation.transfers import Buckets, written_checkpoints
+from rackwright.sizing.evaluation.transfers import Buckets, unpriced_transfers, written_checkpoints
 from rackwright.sizing.metrics import Goodput, Interval, Memory
 from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind
@@ -114,7 +114,7 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     return Fit(
         candidate=candidate, memory=outcome.memory, speed=outcome.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
         evidence=outcome.evidence, goodput=run.goodput, wait_s=run.wait, overruled=tuple(rejections), tightest=(tightest,),
-        transfers=moved, notes=(*_pauses(offer, nodes, run, goals, a), *_unpriced(moved), *_notes(offer, nodes, outcome, cost, run, goals)),
+        transfers=moved, notes=(*_pauses(offer, nodes, run, goals, a), *_notes(offer, nodes, outcome, cost, run, goals)),
     )  # fmt: skip
 
 
@@ -124,14 +124,6 @@ def _transfers(offer: Offer, run: RunTimes, goals: GoalLimits) -> tuple[Transfer
     interval_s = run.goodput.checkpoint_interval_s if run.goodput else 0.0
     written = written_checkpoints(run.duration.p50 if run.duration else None, interval_s)
     return tuple(goals.buckets.transfers(offer.offering.cloud, offer.offering.region, written))
-
-
-def _unpriced(transfers: tuple[Transfer, ...]) -> Iterator[Note]:
-    """Transfers that the cost of the candidate leaves out."""
-    for moved in transfers:
-        if moved.usd is None:
-            kind = NoteKind.TRANSFER_UNPRICED if moved.usd_per_gib is None else NoteKind.TRANSFER_OF_UNKNOWN_SIZE
-            yield Note(kind, {"what": moved.what, "source": moved.source, "target": moved.target})
 
 
 def _pauses(offer: Offer, nodes: int, run: RunTimes, goals: GoalLimits, a: Assumptions) -> Iterator[Note]:
@@ -153,6 +145,7 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
     yield from _accelerator_notes(offer, outcome, goals)
     yield from outcome.notes
     yield from _idle(offer, nodes, outcome, run.duration)
+    yield from unpriced_transfers(_transfers(offer, run, goals))
     if run.wait:
         low, likely, high = (s / HOUR for s in (run.wait.p10, run.wait.p50, run.wait.p90))
         yield Note(NoteKind.QUEUE_ASSUMED, {"low_h": low, "likely_h": likely, "high_h": high})

@@ -1,12 +1,13 @@
 """Data that a run moves between regions or clouds, and its price: data to the machines, checkpoints or results to their bucket."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rackwright.catalog.offerings import Fee
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import profile, profiles
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Transfer, WorkloadFacts
 from rackwright.spec.media import BatchData, BatchProgress
 from rackwright.spec.spec import Spec
@@ -101,6 +102,14 @@ def transfer_fee(source: Location, target: Location, catalog: Catalog) -> Fee | 
     if "continent_transfer" in fees and len(continents) == 1:
         return catalog.fee(fees["continent_transfer"], source.cloud, source.region or "")
     return None
+
+
+def unpriced_transfers(transfers: Iterable[Transfer]) -> Iterator[Note]:
+    """Transfers that the cost of the candidate leaves out."""
+    for moved in transfers:
+        if moved.usd is None:
+            kind = NoteKind.TRANSFER_UNPRICED if moved.usd_per_gib is None else NoteKind.TRANSFER_OF_UNKNOWN_SIZE
+            yield Note(kind, {"what": moved.what, "source": moved.source, "target": moved.target})
 
 
 def _are_apart(bucket: Location, machines: Location) -> bool:
