@@ -142,7 +142,7 @@ def _smaller(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected]) -> 
         other = f"{time_and_cost(fit)}, {compared_with(fit, chosen)}"
         yield f"The next smaller, {fit_name(fit)}, also meets the goals: {other}."
         return
-    misses = (r for r in rejected if smaller(r) and _has_numbers(r))
+    misses = (r for r in rejected if smaller(r) and r.distance < math.inf)
     miss = min(misses, key=lambda r: (round(r.distance, 2), (r.candidate.price_usd_per_hour or 0.0) * r.candidate.nodes), default=None)
     if miss is not None:
         yield f"The next smaller, {candidate_name(miss.candidate)}: {_shortfalls(miss)}."

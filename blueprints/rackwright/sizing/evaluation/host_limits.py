@@ -65,9 +65,10 @@ def served_by_hosts(found: Outcome, job: Job, machine: Machine, accelerator: Acc
     if rate == s.samples_per_s and nodes == found.nodes:
         return found
     values = {"part": str(fed.term), "samples_per_s": fed.samples_per_s, "wanted_per_s": s.samples_per_s * each, "machine": machine.name}
+    added = (Note(NoteKind.HOST_LIMIT_OF_SERVICE, values),) if nodes > found.nodes else ()
     many = Rejection(Limit.THROUGHPUT, replicas, job.max_replicas, "replicas", Reason.REPLICA_LIMIT)
     return replace(
         found, speed=replace(s, samples_per_s=rate, units_per_s=rate * replicas * job.sample.units), nodes=nodes, replicas=replicas,
-        max_replicas=max(replicas, found.max_replicas), notes=(*found.notes, Note(NoteKind.HOST_LIMIT_OF_SERVICE, values)),
+        max_replicas=max(replicas, found.max_replicas), notes=(*found.notes, *added),
         rejections=(many,) if job.max_replicas is not None and replicas > job.max_replicas else (),
     )  # fmt: skip
