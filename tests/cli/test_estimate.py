@@ -107,3 +107,16 @@ def test_numbers_have_no_exponent_and_have_units(rackwright, tmp_path):
     assert not re.search(r"\de\+\d", out)
     assert "tokens/s per accelerator measured" in out
     assert "context 0" not in out
+
+
+def test_memory_that_fits_at_the_median_alone_names_the_percentile_that_decided(rackwright, tmp_path):
+    """`does not fit   median` stood above 78.6 GiB of 80."""
+    run = {
+        "kind": "training", "model": "llama-3.1-8b", "sequence": 4096, "micro_batch": 2, "global_batch": 64, "engine": {"name": "hf"},
+        "hardware": {"accelerator": "A100-80GB", "count": 8}, "layout": {"data": 8, "shard": "zero3"},
+    }  # fmt: skip
+    (tmp_path / "run.jsonl").write_text(json.dumps(run) + "\n", encoding="utf-8")
+    found = json.loads(rackwright("estimate", tmp_path / "run.jsonl", "--json").out)
+    assert found["peak_memory_bytes"]["p50"] <= found["capacity_bytes"] < found["peak_memory_bytes"]["p90"]
+    assert not found["fits"]
+    assert "training: does not fit at p90, which decides as in a plan; fits at p50" in rackwright("estimate", tmp_path / "run.jsonl").out

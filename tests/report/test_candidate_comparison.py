@@ -1,6 +1,7 @@
 """`rackwright compare SPEC A B`: terms of two candidates, and what decided between them."""
 
 import io
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -8,8 +9,12 @@ from pathlib import Path
 import pytest
 from rackwright.diagnostics.errors import UserError
 from rackwright.report.candidate_comparison import CandidateComparison, comparison_json, comparison_of
+from rackwright.report.deciding import Side, deciding_text
 from rackwright.report.terminal.comparison import show_comparison
 from rackwright.sizing.evaluation.evaluate import p80
+from rackwright.sizing.plan import Fit
+from rackwright.sizing.selection.near_ties import near_ties
+from rackwright.spec import read
 from rackwright.wording.formatting import span, usd
 from rackwright.workflow.pipeline import Pipeline
 from rich.console import Console
@@ -92,9 +97,56 @@ def test_a_rejected_candidate_has_its_memory_and_the_constraint_that_it_fails():
     assert sides[1]["rejections"]
 
 
-def test_intervals_that_overlap_are_within_the_uncertainty():
-    decided = compared("mistral-7b-qlora", "g6e.xlarge", "g6.xlarge").decided
-    assert "USD), within the uncertainty of the estimate, time " in decided
+def sides(first: Fit, second: Fit) -> tuple[Side, Side]:
+    return Side(first, 1, speed=first.speed), Side(second, 2, speed=second.speed)
+
+
+def test_a_difference_is_within_the_uncertainty_where_the_ranking_has_a_near_tie():
+    """Intervals that overlapped at p10 were called equal, although the ranking told them apart, and the other way round."""
+    p = pipeline("mistral-7b-qlora")
+    first = p.plan.fits[0]
+    near, far = (replace(first, cost_usd=first.cost_usd.times(factor)) for factor in (1.02, 1.3))
+    assert near_ties((first, near), "cost")
+    assert deciding_text(*sides(first, near), p.spec, p.plan).endswith("; the difference is within the uncertainty of the estimate.")
+    assert not near_ties((first, far), "cost")
+    assert "uncertainty" not in deciding_text(*sides(first, far), p.spec, p.plan)
+    assert p80(first.cost_usd) > first.cost_usd.p50 * 1.05
+
+
+def test_a_near_tie_names_what_ranks_the_first_one_first():
+    p = pipeline("llama-70b-sft")
+    smaller = next(fit for fit in p.plan.fits if fit.candidate.nodes > 1)
+    c = smaller.candidate
+    first = replace(smaller, candidate=replace(c, nodes=c.nodes * 2), cost_usd=smaller.cost_usd.times(0.98))
+    words = "; the difference is within the uncertainty of the estimate, so {} ranks first."
+    assert deciding_text(*sides(smaller, first), p.spec, p.plan).endswith(words.format("the smaller one"))
+    owned = replace(smaller, candidate=replace(c, capacity_id="cr-0123456789abcdef0"))
+    assert deciding_text(*sides(owned, first), p.spec, p.plan).endswith(words.format("the one on capacity that is already paid for"))
+    by_time = replace(p.plan, optimize_for="time")
+    slower = replace(first, cost_usd=first.cost_usd.times(0.5), duration_s=first.duration_s.times(1.02))
+    assert deciding_text(*sides(slower, first), p.spec, by_time).endswith(words.format("the cheaper one"))
+
+
+@pytest.mark.parametrize(
+    ("workload", "rate"),
+    [
+        ("kind: serve, model: {base: sdxl}, image: {size: 1024, steps: 30}, requests_per_second: 2", "images/s"),
+        ("kind: serve, model: {base: whisper-large-v3}, audio: {seconds: 30}, requests_per_second: 5", "seconds of audio/s"),
+        ("kind: batch, model: {base: bert-base}, sequence_length: 256, data: {samples: 1e7}", "documents/s"),
+    ],
+)
+def test_work_is_compared_in_its_unit(workload, rate):
+    """An image service was compared by its first token and in samples."""
+    head = f"api_version: rackwright/v1\nname: t\nworkloads: [{{name: a, {workload}}}]\n"
+    p = Pipeline.of_spec(read(head + "infra: {any_of: [{cloud: aws, account: '123456789012', regions: [us-east-1]}]}\n"), TODAY)
+    second = next(str(rank) for rank, fit in enumerate(p.plan.fits, 1) if fit.candidate.accelerator != p.plan.chosen.candidate.accelerator)
+    found = comparison_of(p, "1", second)
+    names = {term.name for term in found.terms}
+    assert rate in names
+    assert not any("token" in name or name == "samples/s" for name in names)
+    assert any(name.startswith("machines, per 1") or name == "machines, per hour of audio" for name in names)
+    assert "first token" not in found.decided
+    assert ("answer under load" in found.decided) == (p.spec.workload.kind == "serve")
 
 
 def test_equal_terms_are_counted_and_shown_on_demand():

@@ -171,7 +171,7 @@ def test_bill_lines_have_price_dates():
 def test_the_file_system_shows_what_limits_it_and_that_its_price_is_an_example(suffix):
     page = rendered("llama-70b-sft", suffix)
     text = Page(page).text if suffix == ".html" else page
-    assert "1.2 GB/s, limited by its throughput tier; checkpoint in 14 min of 2 h; illustrative price" in text
+    assert "1.2 GB/s, limited by its throughput tier; checkpoint 14 min, limit 2 h; illustrative price" in text
     assert "USD of the total at illustrative prices" in text
     assert "0.235 USD / GiB-month (illustrative)" in text or "0.235 / GiB-month (illustrative)" in text
 

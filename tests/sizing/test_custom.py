@@ -1,13 +1,17 @@
 """Custom workloads: the user's measured runs, scaled to other accelerators."""
 
 import pytest
+from rackwright.catalog import Catalog
+from rackwright.diagnostics.problem import Level, Problem
 from rackwright.estimator.config import accelerators
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import CustomJob, CustomRun
 from rackwright.sizing.rejection import Limit, Reason
 from rackwright.sizing.search.measured_runs import EQUAL_RUNS, OWN_SPREAD, measured_outcome
 from rackwright.sizing.search.outcome import Outcome
+from rackwright.spec import examine
 from rackwright.units import GIB
+from rackwright.wording.formatting import TERMS
 from rackwright.wording.rejections import explanation
 
 from tests.sizing.helpers import AWS, plan, servers
@@ -84,7 +88,7 @@ def test_memory_is_that_of_the_nearest_smaller_count():
 @pytest.mark.parametrize(
     ("accelerator", "count", "limit", "words"),
     [
-        (L4, 8, Limit.DEVICE_MEMORY, ""),
+        (L4, 8, Limit.DEVICE_MEMORY, "peak of your measured run"),
         (A100, 4, Limit.THROUGHPUT, "the memory of one accelerator is known from measured runs on this number and more"),
         ("AMD MI300X", 8, Limit.DATA, "no measured run is on an accelerator of AMD, so the rate on AMD Instinct MI300X is unknown"),
     ],
@@ -108,3 +112,59 @@ def test_a_plan_scales_the_runs_to_every_offer():
 
 
 RATE = "samples_per_second: 420"
+
+
+def test_the_memory_of_a_measured_run_is_one_term_that_is_not_called_weights():
+    memory = outcome(A100, 8, run(A100, 8, 420.0)).memory
+    assert (memory.weights_bytes, memory.measured_bytes, memory.total_bytes) == (0, 31 * GIB, 31 * GIB)
+    assert {term for term in TERMS if getattr(memory, f"{term}_bytes")} == {"measured"}
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("h100", 3), ("H100", 3), ("NVIDIA H100", 3), ("H100-80GB", 2), ("a100", 3), ("h200", 2),
+        ("H100 SXM", 0), ("h100-pcie", 0), ("nvidia-h100-80gb", 0), ("A100-80GB", 0), ("L4", 0), ("T4", 0), ("A10", 0), ("B200", 0),
+        ("x9", 0),
+    ],
+)  # fmt: skip
+def test_a_name_of_several_variants_is_ambiguous(name, found):
+    """`h100` was read as SXM5, which has 1.7 times the bandwidth of PCIe."""
+    names = accelerators.variants(name, Catalog.default())
+    assert len(names) >= found if found else names == ()
+
+
+def test_an_ambiguous_accelerator_is_asked_for():
+    problem = refused("{accelerator: h100, accelerators: 8, memory: 31 GiB, samples_per_second: 420}")
+    assert (problem.code, str(problem.at)) == ("S-176", "workloads[0].measured[0].accelerator")
+    assert "NVIDIA H100 80GB SXM5, NVIDIA H100 80GB PCIe, NVIDIA H100 94GB NVL" in problem.reason
+
+
+def refused(*runs: str) -> Problem:
+    return examined(*runs)[0]
+
+
+def examined(*runs: str) -> list[Problem]:
+    head = "api_version: rackwright/v1\nname: t\nworkloads: [{name: fold, kind: custom, samples: 2e7, measured: ["
+    reading = examine(f"{head}{', '.join(runs)}]}}]\ninfra: {{any_of: [{AWS}]}}")
+    return [*reading.problems]
+
+
+@pytest.mark.parametrize(("other", "level"), [(430, None), (470, None), (500, Level.WARNING), (800, Level.WARNING), (1260, Level.ERROR)])
+def test_runs_on_the_same_accelerators_that_differ_by_more_than_noise(other, level):
+    one = "{accelerator: A100-80GB, accelerators: 8, memory: 31 GiB, samples_per_second: 420}"
+    two = f"{{accelerator: NVIDIA A100 80GB SXM4, accelerators: 8, memory: 31 GiB, samples_per_second: {other}}}"
+    found = [problem for problem in examined(one, two) if problem.code == "S-177"]
+    assert [problem.level for problem in found] == ([level] if level else [])
+    if found:
+        assert str(found[0].at) == "workloads[0].measured[1].samples_per_second"
+        assert f"Runs on 8 x NVIDIA A100 80GB SXM4 have 420 and {other:,} samples/s" in found[0].reason
+
+
+def test_runs_on_other_counts_may_differ():
+    one = "{accelerator: A100-80GB, accelerators: 8, memory: 31 GiB, samples_per_second: 420}"
+    assert not [
+        problem
+        for problem in examined(one, one.replace("accelerators: 8", "accelerators: 2").replace("420", "110"))
+        if problem.code == "S-177"
+    ]

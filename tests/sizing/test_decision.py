@@ -151,22 +151,6 @@ def test_a_higher_price_never_raises_the_rank():
     assert ranks[0] == 1 < ranks[-1]
 
 
-def test_candidates_without_a_price_rank_last_in_any_order_of_places():
-    here = AWS.replace("us-east-1", "us-east-2")
-    p = plan(finetune(), here, AWS, ordered=True)
-    without = [f.cost_usd is None for f in p.fits]
-    assert without == sorted(without)
-    assert any(without)
-    assert all("the candidate ranks last" in fit_warnings(f)[0] for f in p.fits if f.cost_usd is None)
-
-
-def test_removing_a_price_drops_no_candidate():
-    catalog = Catalog.default()
-    bare = replace(catalog, prices=tuple(p for p in catalog.prices if p.sku != "p5.48xlarge"))
-    labels = [{f.candidate.label for f in plan(finetune(), AWS, catalog=c).fits} for c in (catalog, bare)]
-    assert labels[0] == labels[1]
-
-
 # Pins
 
 

@@ -151,6 +151,19 @@ def test_a_cold_start_reads_the_weights():
     assert formulas.cold_start_s(140e9) - formulas.cold_start_s(0) == pytest.approx(140)
 
 
+def test_a_cold_start_reads_over_the_baseline_of_the_network():
+    """A g6e.xlarge bursts to 20 Gbit/s; its baseline of 2.5 Gbit/s reads 140 GB in 448 s, and pulls no slower than assumed."""
+    rate = Catalog.default().machine("g6e.xlarge").sustained_network_bytes_per_s
+    assert formulas.cold_start_s(140e9, rate) - formulas.cold_start_s(0, rate) == pytest.approx(140e9 / 312.5e6)
+    assert formulas.cold_start_s(0, rate) == formulas.cold_start_s(0)
+    place = "{cloud: aws, regions: [us-east-1], pin: {instance: %s}}"
+    starts = []
+    for name in ("g6e.xlarge", "g6e.48xlarge"):
+        spec = spec_of(serve("llama-3.1-8b", 2), place % name)
+        starts.append(economics_of(spec, size(spec, today=TODAY), Catalog.default()).month.cold_start_s)
+    assert starts[0] > starts[1] + 20
+
+
 def test_the_curve_runs_through_both_sides_of_every_step():
     points = formulas.curve(ServiceCost(1.0, 4.0, 100.0), 3.0)
     assert [p.requests_per_s for p in points] == sorted(p.requests_per_s for p in points)
@@ -232,3 +245,23 @@ def test_scale_to_zero_shows_its_saving_and_the_cold_start():
 def test_training_has_no_serving_economics():
     with pytest.raises(UserError, match="economics needs kind: serve, not finetune"):
         found(finetune())
+
+
+@pytest.mark.parametrize(
+    ("workload", "used"),
+    [
+        ("model: {base: sdxl}, image: {size: 1024, steps: 30}", {"encode_s"}),
+        ("model: {base: sdxl}, image: {size: 1024}", {"denoising_passes", "encode_s"}),
+        ("model: {base: resnet-50}, image: {size: 224}", {"inference_decode_bytes_per_s"}),
+        ("model: {base: whisper-large-v3}, audio: {seconds: 30}", set()),
+        ("model: {base: bert-base}, sequence_length: 256", {"tokens_per_s"}),
+        ("model: {base: llama-3.1-8b}, input_tokens: {mean: 500}, output_tokens: {mean: 100}", set()),
+    ],
+)
+def test_only_assumptions_that_were_used_are_shown(workload, used):
+    """50 denoising steps were shown although image.steps was set, and for models that denoise nothing."""
+    made = found(f"{{name: a, kind: serve, {workload}, requests_per_second: 2, mean_requests_per_second: 1}}")
+    names = [item.name for item in made.assumptions]
+    questionable = {"denoising_passes", "peak_to_mean", "encode_s", "inference_decode_bytes_per_s", "tokens_per_s"}
+    assert set(names) & questionable == used
+    assert len(set(names)) == len(names)

@@ -172,3 +172,16 @@ def test_a_pinned_machine_that_fails_is_the_reason():
     first, *others = rejection_summary(found.rejected)
     assert (first.limit, first.is_pinned) == (Limit.DEVICE_MEMORY, True)
     assert [group.limit for group in others] == [Limit.PIN]
+
+
+def test_the_next_smaller_is_one_that_a_number_keeps_out():
+    """`1 x inf1.xlarge: Neuron instances are considered only when pinned` explained nothing about the choice."""
+    spec = read(
+        "api_version: rackwright/v1\nname: t\nworkloads: [{name: label, kind: serve, model: {base: vit-l-16}, image: {size: 224}, "
+        f"requests_per_second: 6711, latency: {{target: 200 ms}}}}]\ninfra: {{any_of: [{AWS}]}}"
+    )
+    found = with_text(size(spec, today=TODAY))
+    assert "inf1" not in found.scaling
+    assert "Neuron" not in found.scaling
+    _, _, named = found.scaling.partition("The next smaller, ")
+    assert not named or "also meets the goals" in named or " needed, " in named or "at p80" in named

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pytest
 from rackwright import Catalog, bill, check, compile_plan, load, size
+from rackwright.report.candidate_comparison import comparison_of
 from rackwright.sizing.economics.comparison import compare
-from rackwright.sizing.economics.serving import serving_job
+from rackwright.sizing.economics.serving import economics_of, serving_job
+from rackwright.workflow.pipeline import Pipeline
 
 TODAY = date(2026, 11, 21)
 STACKS = ("llama-70b-sft", "chat-serve")
@@ -48,3 +51,23 @@ def test_the_embedded_catalog_is_not_read_where_one_is_given(monkeypatch, name):
     stack = compile_plan(spec, plan, plan.fits[0], today=TODAY, catalog=given)
     check(stack, catalog=given)
     bill(stack, plan.fits[0], spec, given)
+    pipeline = Pipeline(Path(f"stacks/{name}.yaml"), TODAY, None, given)
+    assert pipeline.preview().quotas
+    assert comparison_of(pipeline, "1", "2").terms
+    assert pipeline.spec.is_training or economics_of(pipeline.spec, pipeline.plan, pipeline.catalog)
+    assert pipeline.choose(1).bill.total_usd
+
+
+def test_economics_and_bill_have_prices_and_names_of_the_given_catalog():
+    """Twice the list price of an H100 machine doubles its row; an accelerator that the catalog lacks has no row."""
+    catalog = Catalog.default()
+    h100 = {m.name for m in catalog.machines if m.accelerator == "NVIDIA H100 80GB SXM5"}
+    doubled = (replace(p, usd_per_hour=2 * p.usd_per_hour) if p.sku in h100 else p for p in catalog.prices)
+    dearer = replace(catalog, prices=tuple(doubled))
+    spec = load("stacks/chat-serve.yaml")
+    job = serving_job(spec.workload)
+    once, twice = (compare(job, given, ["NVIDIA H100 80GB SXM5"])[0] for given in (catalog, dearer))
+    assert twice.planned_usd_per_request == pytest.approx(2 * once.planned_usd_per_request)
+    bare = replace(catalog, accelerators=tuple(a for a in catalog.accelerators if a.name != "NVIDIA T4"))
+    made = economics_of(spec, size(spec, bare, today=TODAY), bare)
+    assert "NVIDIA T4" not in {row.replica.accelerator for row in made.comparison}

@@ -7,10 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.catalog import Catalog
 from rackwright.report.terminal.explain import _speed_rows
+from rackwright.sizing.economics.serving import economics_of
 from rackwright.sizing.metrics import Speed
+from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
 from rackwright.sizing.node.host_rate import Host, HostTerm, SampleWork, decoding, host_rate
 from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import WorkloadFacts
+from rackwright.sizing.rejection import Limit, Reason
+from rackwright.spec import read
 from rackwright.wording.notes import note_text
 
 from tests.sizing.helpers import AWS, finetune, plan
@@ -103,3 +107,72 @@ def test_text_is_not_slowed_by_its_host():
 def test_the_wait_for_samples_is_a_row_of_the_speed():
     speed = replace(Speed(), step_s=3.0, input_s=2.0)
     assert dict(_speed_rows(speed, WorkloadFacts("job", "pretrain", "vit-b-16", 86e6, 86e6)))["waiting for samples"] == "2 s"
+
+
+RESNET = "{{name: label, kind: serve, model: {{base: resnet-50}}, requests_per_second: {}, image: {{size: 224}}{}}}"
+BERT = "{{name: search, kind: {}, model: {{base: bert-base}}, sequence_length: 512, {}}}"
+
+
+def served(workload: str, machine: str = "g6e.xlarge", nodes: str = ""):
+    return plan(workload, AWS.replace("[on-demand]}}", f"[on-demand]}}, pin: {{instance: {machine}{nodes}}}}}"))
+
+
+def test_a_vision_service_gets_machines_for_the_images_that_its_processors_decode():
+    """The 3 vCPU of a g6e.xlarge beside the system's one decode 20 MB/s each, less what launches kernels at that rate."""
+    fit = served(RESNET.format(3000, "")).chosen
+    (limit,) = fit.tightest
+    full = limit.values["wanted_per_s"]
+    fed = 3 / (110e3 / 20e6 + 1 / full)
+    assert (limit.kind, limit.values["part"]) == (NoteKind.HOST_LIMIT_OF_SERVICE, "processors")
+    assert limit.values["samples_per_s"] == pytest.approx(fed)
+    assert fit.candidate.nodes == fit.candidate.replicas == -(-3000 // (0.8 * fed))
+    assert fit.speed.units_per_s == pytest.approx(fed * fit.candidate.nodes)
+    assert fit.speed.samples_per_s == pytest.approx(fed)
+    assert full > 5 * fed
+    large = served(RESNET.format(3000, ""), "g6e.16xlarge").chosen
+    assert all(note.kind is not NoteKind.HOST_LIMIT_OF_SERVICE for note in large.tightest)
+    assert large.candidate.nodes == 1
+
+
+def test_a_service_that_its_host_feeds_slowly_keeps_its_pin_and_its_limit_of_replicas():
+    """Both were exceeded without a word."""
+    (two,) = served(RESNET.format(3000, ""), nodes=", nodes: 2").fits
+    assert (two.candidate.nodes, [r.reason for r in two.overruled]) == (2, [Reason.PINNED_NODES])
+    (few,) = served(RESNET.format(3000, ", max_replicas: 4")).fits
+    assert [(r.limit, r.reason, r.have) for r in few.overruled] == [(Limit.THROUGHPUT, Reason.REPLICA_LIMIT, 4)]
+
+
+def test_economics_of_a_service_have_the_rate_that_its_host_feeds():
+    """A g6e.xlarge took 6,034 images/s in economics and 529 in its plan."""
+    spec = read(f"api_version: rackwright/v1\nname: t\nworkloads: [{RESNET.format(3000, '')}]\ninfra: {{any_of: [{AWS}]}}")
+    found = plan(RESNET.format(3000, ""), AWS)
+    made = economics_of(spec, found, Catalog.default())
+    by_name = {machine.name: machine for machine in Catalog.default().machines}
+    for row in made.comparison:
+        if row.runs and not row.replica.accelerator.startswith("CPU"):
+            m = by_name[row.machine]
+            most = 0.8 * (m.vcpus - NODE_ASSUMPTIONS.system_vcpus) / (110e3 / 20e6)
+            most /= m.accelerator_count if row.rank is None else 1  # one replica of the plan may use the whole host
+            assert row.replica.planned_requests_per_s <= most * 1.001, row.machine
+            assert row.replica.requests_per_s.p50 > 0
+
+
+def test_tokenizers_limit_encoders():
+    """Half a million tokens per second and vCPU: 512 tokens take 1.024 ms of one."""
+    batch = served(BERT.format("batch", "data: {samples: 1e8}"), "p5.4xlarge").chosen
+    text = SampleWork(512 / 0.5e6)
+    full = batch.speed.samples_per_s if batch.speed.input_s is None else None
+    assert host_rate(Host(4, 1, worker_vcpus=1), text, 1e6).samples_per_s == pytest.approx(3 / (512 / 0.5e6), rel=0.01)
+    assert full is None or full <= host_rate(Host(16, 1, worker_vcpus=1), text, full).samples_per_s
+    small, large = (served(BERT.format("batch", "data: {samples: 1e8}"), name).chosen for name in ("g6e.xlarge", "g6e.4xlarge"))
+    assert small.speed.samples_per_s <= large.speed.samples_per_s
+
+
+def test_a_batch_reads_its_samples_over_the_baseline_of_its_network():
+    """One machine read them from its disk. g6e.xlarge: 2.5 Gbit/s are 312.5 MB/s, 31 samples/s of 10 MB each."""
+    job = "{name: label, kind: batch, model: {base: resnet-50}, image: {size: 224}, data: {samples: 1e6, size: 10 TB}}"
+    machine, work = Catalog.default().machine("g6e.48xlarge"), decoding(10e6, trains=False)
+    fit = served(job, "g6e.48xlarge").chosen
+    sent = machine.sustained_network_bytes_per_s / 10e6
+    decoded = host_rate(Host(machine.vcpus, 8, worker_vcpus=1), work, 1e6).samples_per_s
+    assert fit.speed.samples_per_s == pytest.approx(min(sent, decoded), rel=0.01)

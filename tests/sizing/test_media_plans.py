@@ -1,7 +1,6 @@
 """Images, audio and documents: batches, latency under load, input pipeline, units."""
 
 import pytest
-from rackwright.sizing.node.formulas import decoded_images_per_s
 from rackwright.sizing.node.host_rate import Host, decoding, host_rate
 from rackwright.sizing.note import NoteKind
 from rackwright.sizing.rejection import Limit
@@ -135,12 +134,6 @@ def test_a_machine_with_enough_cpus_keeps_the_rate_of_its_accelerators():
     small, large = (of(f"{TRAIN}, {IMAGENET}", name).chosen for name in ("g6e.xlarge", "g6e.16xlarge"))
     assert large.speed.samples_per_s > 5 * small.speed.samples_per_s
     assert all(note.kind is not NoteKind.HOST_LIMIT for note in large.tightest)
-
-
-def test_a_vision_service_gets_machines_for_its_images():
-    p = of("name: label, kind: serve, model: {base: resnet-50}, requests_per_second: 3000, image: {size: 224}", "g6e.xlarge")
-    assert p.chosen.candidate.nodes >= 3000 / decoded_images_per_s(4, 1, 110e3, training=False)
-    assert p.chosen.candidate.replicas == p.chosen.candidate.nodes
 
 
 def test_dreambooth_trains_few_images_for_minutes():

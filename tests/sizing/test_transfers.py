@@ -9,6 +9,7 @@ from rackwright.cost.bill import bill
 from rackwright.sizing.evaluation.transfers import Location, location, transfer_fee, written_checkpoints
 from rackwright.sizing.note import NoteKind
 from rackwright.spec import read
+from rackwright.wording.notes import note_text
 
 from tests.sizing.helpers import AWS, finetune, plan
 
@@ -101,3 +102,38 @@ def test_another_cloud_pays_the_egress_to_the_internet():
     away = next(fit for fit in found.fits if fit.candidate.cloud == "gcp")
     assert away.transfer_usd == pytest.approx(2e12 / 2**30 * 0.09)
     assert found.chosen.candidate.cloud == "aws"
+
+
+def batch(data: str, checkpoint: str = "") -> str:
+    read_from = f"data: {{samples: 1e6, size: 2 TB, uri: s3://team/images{data}}}"
+    return f"{{name: label, kind: batch, model: {{base: vit-l-16}}, image: {{size: 224}}, {read_from}{checkpoint}}}"
+
+
+def test_a_batch_beside_its_samples_ranks_before_the_same_machines_elsewhere():
+    """Data of a batch had no region: 37.25 USD of egress were not counted."""
+    found = plan(batch(", region: us-west-2"), EAST, WEST)
+    assert found.chosen.candidate.region == "us-west-2"
+    (moved,) = next(fit for fit in found.fits if fit.candidate.region == "us-east-1").transfers
+    assert (moved.what, moved.usd) == ("data", pytest.approx(2e12 / 2**30 * 0.02))
+    assert not [note for note in found.notes if note.kind is NoteKind.BUCKET_REGION_UNKNOWN]
+    (unknown,) = (note for note in plan(batch(""), EAST).notes if note.kind is NoteKind.BUCKET_REGION_UNKNOWN)
+    assert unknown.values == {"uri": "s3://team/images", "key": "data.region"}
+
+
+def test_a_batch_reads_from_another_cloud_at_the_price_of_its_egress():
+    gcp = "{cloud: gcp, project: my-project, regions: [us-central1], capacity: {ordered: [on-demand]}}"
+    found = plan(batch(", region: us-east-1"), EAST, gcp)
+    (moved,) = next(fit for fit in found.fits if fit.candidate.cloud == "gcp").transfers
+    assert (moved.source, moved.target, moved.usd_per_gib) == ("aws us-east-1", "gcp us-central1", 0.09)
+
+
+def test_a_transfer_without_price_or_size_is_named():
+    fit = plan(batch(", region: us-east-1", ", checkpoint: {uri: s3://team/labels, region: us-west-2}"), EAST).chosen
+    (moved,) = fit.transfers
+    assert (moved.what, moved.gib, moved.usd) == ("results", None, None)
+    words = "Transfer unpriced: the size of the results from aws us-east-1 to aws us-west-2 is unknown; it is not part of the cost"
+    assert words in [note_text(note) for note in fit.notes]
+    gcp = "{cloud: gcp, project: my-project, regions: [europe-west4], capacity: {ordered: [on-demand]}}"
+    far = plan(batch(", region: us-central1").replace("s3://", "gs://"), gcp).chosen
+    words = "Transfer unpriced: no price is published for data from gcp us-central1 to gcp europe-west4; it is not part of the cost"
+    assert words in [note_text(note) for note in far.notes]

@@ -13,8 +13,10 @@ from rackwright.diagnostics.problem import Problem, Stage
 from rackwright.report.alternatives import frontier_rows
 from rackwright.report.document.contents import contents
 from rackwright.report.plan_json import plan_json
+from rackwright.report.terminal.plan import order_text
 from rackwright.sizing.size import size as sized_by_goals
 from rackwright.wording.plan_text import with_text
+from rackwright.wording.rationale import rationale
 from rackwright.workflow import buildability
 from rackwright.workflow.pipeline import Pipeline
 
@@ -43,6 +45,7 @@ blueprint: {ttl: 3d}
 def test_buildable_candidates_rank_first_in_their_order():
     spec = read(TWO_CLOUDS)
     plain, plan = with_text(sized_by_goals(spec, today=TODAY)), size(spec, today=TODAY)
+    assert all(fit.not_buildable is None for fit in plain.fits)
     assert plain.fits[0].candidate.cloud == "gcp"
     has_image = {machine.name for machine in Catalog.default().machines if not machine.no_box_image}  # a V100 has none
     built = [fit for fit in plain.fits if fit.candidate.cloud == "aws" and (fit.candidate.nodes > 1 or fit.candidate.machine in has_image)]
@@ -80,6 +83,44 @@ def test_frontier_points_that_cannot_be_built_have_a_reason_in_json_table_and_ca
     no_path = Problem("C-no-path", "no path", stage=Stage.BUILD)
     (chosen, *_) = contents(spec, first, replace(preview, refusals=((no_path,), *preview.refusals)), TODAY)["cards"]
     assert ("Build", "not buildable in this release: no path") in chosen["lines"]
+
+
+def test_candidates_that_cannot_be_built_are_marked_wherever_they_are_named(tmp_path, monkeypatch, capsys):
+    """`why`, `explain`, JSON and `order` named a box on Google Cloud as if it could be chosen."""
+    (tmp_path / "mix.yaml").write_text(TWO_CLOUDS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    pipeline = Pipeline(tmp_path / "mix.yaml", TODAY)
+    plan, preview = pipeline.plan, pipeline.preview()
+    reasons = [fit.not_buildable or "" for fit in plan.fits]
+    assert reasons == [preview.refusal(rank) for rank in range(1, len(plan.fits) + 1)]
+    assert reasons == sorted(reasons, key=bool)
+    assert all(fit.why.endswith(fit.not_buildable) for fit in plan.fits if fit.not_buildable)
+    rank = next(rank for rank, fit in enumerate(plan.fits, 1) if fit.candidate.cloud == "gcp")
+    for command in (["explain", "mix.yaml", str(rank)], ["compare", "mix.yaml", "1", str(rank)]):
+        assert run([*command, "--today", str(TODAY)]) == 0
+        assert "This release does not support a box on gcp" in " ".join(capsys.readouterr().out.split()), command
+    smaller = plan.fits[rank - 1]
+    only = replace(plan, fits=(plan.fits[0], smaller), rejected=(), near_tie=smaller)
+    assert rationale(only).count("(not buildable in this release)") >= 1
+    assert order_text(only, pipeline.spec) == ""
+
+
+def test_no_near_tie_is_a_stack_that_cannot_be_built():
+    plan = size(read(TWO_CLOUDS.replace("blueprint:", "goals: {optimize_for: time}\nblueprint:")), today=TODAY)
+    assert plan.near_tie is None or not plan.near_tie.not_buildable
+
+
+def test_choose_records_no_candidate_that_cannot_be_built(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mix.yaml").write_text(TWO_CLOUDS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    rank = next(i for i, fit in enumerate(Pipeline(tmp_path / "mix.yaml", TODAY).plan.fits, 1) if fit.not_buildable)
+    assert run(["choose", "mix.yaml", str(rank), "--today", str(TODAY)]) == 2
+    assert "This release does not support a box on gcp" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "mix.decision.json").exists()
+    (tmp_path / "gcp.yaml").write_text(TWO_CLOUDS[: TWO_CLOUDS.index("    - {cloud: aws")] + "blueprint: {kind: box}\n", encoding="utf-8")
+    assert run(["choose", "gcp.yaml", "--today", str(TODAY)]) == 2
+    assert "This release does not support a box on gcp" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "gcp.decision.json").exists()
 
 
 def test_only_the_first_fit_is_compiled_if_it_can_be_built(monkeypatch):

@@ -113,7 +113,7 @@ def _megatron_memory(config: TrainingConfig, a: Architecture) -> Iterator[str]:
 def _maxtext(config: TrainingConfig) -> Iterator[str]:
     w, h = config.layout, config.hardware
     each = (config.global_batch or config.micro_batch * h.count) / h.count
-    yield f"max_target_length={config.sequence} per_device_batch_size={each:g}"
+    yield f"max_target_length={config.sequence} per_device_batch_size={each:.12g}"
     yield f"ici_tensor_parallelism={w.tensor} ici_fsdp_parallelism=-1 dcn_data_parallelism={h.slices}"
     if w.context > 1:
         yield f"ici_context_parallelism={w.context}"

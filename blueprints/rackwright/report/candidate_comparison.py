@@ -1,7 +1,7 @@
 """Two candidates side by side, term by term: memory, time, rate, price, storage, start-up, bill, interval, quota, and what decided."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rackwright.diagnostics.errors import UserError
@@ -13,10 +13,12 @@ from rackwright.sizing.economics.formulas import cold_start_s
 from rackwright.sizing.evaluation.evaluate import p80
 from rackwright.sizing.evaluation.one_candidate import outcome_of
 from rackwright.sizing.metrics import Interval
-from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit
+from rackwright.sizing.unit import UNITS, unit_cost
 from rackwright.wording.formatting import TERMS, UNKNOWN, accelerators, count, gib, money, percent, span
 from rackwright.wording.rejections import rejection_text
+from rackwright.wording.unit_rates import unit_price
 from rackwright.workflow.pipeline import Pipeline
 
 NONE = "-"
@@ -97,9 +99,11 @@ def side_of(pipeline: Pipeline, name: str) -> Side:
     if isinstance(item, Fit):
         rank = next(rank for rank, fit in enumerate(plan.fits, 1) if fit is item)
         preview = pipeline.preview(item)
-        return Side(item, rank, item.memory, item.speed, item.evidence, preview, pipeline.plan_for(item).machine, preview.refusal(rank))
+        machine, start_s = pipeline.plan_for(item).machine, _startup_s(pipeline, item)
+        return Side(item, rank, item.memory, item.speed, item.evidence, preview, machine, preview.refusal(rank), start_s)
     found = outcome_of(pipeline.spec, item.candidate, pipeline.catalog, pipeline.assumptions, pipeline.today)
-    return Side(item, None, found.memory, found.speed, found.evidence) if found else Side(item)
+    known = Side(item, None, found.memory, found.speed, found.evidence) if found else Side(item)
+    return replace(known, startup_s=_startup_s(pipeline, item))
 
 
 def comparison_json(found: CandidateComparison) -> dict[str, Any]:
@@ -164,6 +168,7 @@ def _fill(side: Side, plan: SizingPlan) -> Cells:
 
 def _time(side: Side, plan: SizingPlan) -> Cells:
     speed = side.speed
+    first = "first token" if plan.facts.unit == "token" else "answer under load"
     values = {
         "step": speed.step_s,
         "compute": speed.compute_s,
@@ -171,11 +176,12 @@ def _time(side: Side, plan: SizingPlan) -> Cells:
         "pipeline bubble": speed.bubble_s,
         "rollout": speed.rollout_s,
         "waiting for samples": speed.input_s,
-        "first token, p80": speed.ttft_s or _missed_s(side, Limit.TTFT),
-        "first token, p50": speed.ttft_p50_s,
+        f"{first}, p80": speed.ttft_s or _missed_s(side, Limit.TTFT) or _missed_s(side, Limit.LATENCY),
+        f"{first}, p50": speed.ttft_p50_s,
+        "answer without other traffic, p50": speed.unloaded_s,
         "each later token, p80": speed.tpot_s or _missed_s(side, Limit.TPOT),
         "each later token, p50": speed.tpot_p50_s,
-        "start-up": _startup_s(plan),
+        "start-up": side.startup_s,
     }
     return {name: Cell(span(value), value) for name, value in values.items() if value} | _interval("run", side.finish_s, span)
 
@@ -185,11 +191,12 @@ def _missed_s(side: Side, limit: Limit) -> float | None:
     return next((r.need / 1000 for r in side.rejections if r.limit is limit and r.need), None)
 
 
-def _startup_s(plan: SizingPlan) -> float | None:
-    """Start-up of a run, which is billed; cold start of a server."""
+def _startup_s(pipeline: Pipeline, item: Fit | Rejected) -> float | None:
+    """Start-up of a run, which is billed; cold start of a server, whose weights come over the baseline of its network."""
+    plan = pipeline.plan
     if plan.facts.kind == "serve":
-        return cold_start_s(plan.facts.weights_bytes)
-    return next((float(item.value) for item in plan.assumptions if item.name == "startup_s"), None)
+        return cold_start_s(plan.facts.weights_bytes, pipeline.catalog.machine(item.candidate.machine).sustained_network_bytes_per_s)
+    return next((float(assumed.value) for assumed in plan.assumptions if assumed.name == "startup_s"), None)
 
 
 def _interval(name: str, found: Interval | float | None, shown: Callable[[float], str]) -> Cells:
@@ -206,15 +213,19 @@ def _interval(name: str, found: Interval | float | None, shown: Callable[[float]
 
 
 def _rate(side: Side, plan: SizingPlan) -> Cells:
-    speed = side.speed
-    values = {
-        "tokens/s": speed.tokens_per_s,
-        "samples/s": speed.samples_per_s,
+    """Rates in the unit of the work; of a service the highest of all replicas beside the requests that it is sized for."""
+    speed, unit = side.speed, plan.facts.unit
+    if unit == "token":
+        work = {"tokens/s": speed.tokens_per_s, "samples/s": speed.samples_per_s}
+    else:
+        work = {f"{UNITS[unit].plural}/s": speed.units_per_s or speed.samples_per_s}
+    values = work | {
         "requests/s": speed.requests_per_s,
         "concurrent requests per replica": speed.concurrency,
         "KV cache, tokens": speed.kv_tokens,
     }
     cells = {name: Cell(count(value) if value >= 1000 else f"{value:,.3g}", value) for name, value in values.items() if value}
+    cells |= {"samples per pass, at most": Cell(f"{speed.batch_size:,}", speed.batch_size)} if speed.batch_size else {}
     return cells | ({"model FLOPs utilisation": Cell(percent(speed.mfu), speed.mfu)} if speed.mfu else {})
 
 
@@ -225,6 +236,8 @@ def _price(side: Side, plan: SizingPlan) -> Cells:
     hourly = c.price_usd_per_hour * c.nodes
     cells = {"one machine, per hour": Cell(money(c.price_usd_per_hour, 2), c.price_usd_per_hour)}
     cells |= {"all machines, per hour": Cell(money(hourly, 2), hourly)}
+    if isinstance(side.item, Fit) and (each := unit_cost(side.item, plan.facts)):
+        cells[f"machines, per {each.per}"] = Cell(unit_price(each.usd), each.usd.p50)
     label = "machines, of a month" if plan.facts.kind == "serve" else "machines, of the run"
     return cells | _interval(label, side.cost_usd, money)
 

@@ -1,6 +1,6 @@
 """Why one of two candidates ranks before the other: the first criterion of the ranking in which they differ."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rackwright.report.intervals import with_p80
@@ -8,6 +8,7 @@ from rackwright.sizing.metrics import Interval, Memory, Speed
 from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Rejection
+from rackwright.sizing.selection.near_ties import is_already_owned, near_ties, objective
 from rackwright.spec.spec import Spec
 from rackwright.wording.formatting import span, usd
 from rackwright.wording.rationale import shortfall
@@ -19,7 +20,8 @@ EQUAL = 1e-6
 
 @dataclass(frozen=True)
 class Side:
-    """A candidate with what is known about it. rank: None for a rejected one; refusal: why this release cannot build it."""
+    """A candidate with what is known about it. rank: None for a rejected one; refusal: why this release cannot build it; startup_s: of a
+    run, which is billed, or the cold start of a server."""
 
     item: Fit | Rejected
     rank: int | None = None
@@ -29,6 +31,7 @@ class Side:
     preview: StackPreview | None = None
     machine: NodeRequirements | None = None
     refusal: str = ""
+    startup_s: float | None = None
 
     @property
     def candidate(self) -> Candidate:
@@ -97,23 +100,44 @@ def _objective(first: Side, second: Side, plan: SizingPlan) -> str:
     for name, shown, pair in ((what, usd, (first.paid_usd, second.paid_usd)), ("time", span, (first.finish_s, second.finish_s))):
         one, other = pair
         if isinstance(one, Interval) and isinstance(other, Interval):
-            parts.append(_against(name, one, other, shown))
+            parts.append(f"{name} {with_p80(one, shown)} against {with_p80(other, shown)}")
             ratios.append(one.p50 / other.p50)
     if first.speed.ttft_s and second.speed.ttft_s:
-        parts.append(f"first token {_first_token(first)} against {_first_token(second)}")
+        name = "first token" if plan.facts.unit == "token" else "answer under load"
+        parts.append(f"{name} {_latency(first)} against {_latency(second)}")
         ratios.append(first.speed.ttft_s / second.speed.ttft_s)
     if plan.optimize_for == "time":
         parts.reverse()
-    tie = f"; {_tie(first.candidate, second.candidate)}" if all(abs(ratio - 1) <= EQUAL for ratio in ratios) else ""
-    if ratios and ratios[-1 if plan.optimize_for == "time" else 0] > 1 + EQUAL and plan.optimize_for != "balanced":
-        tie = "; the difference is within the uncertainty of the estimate, so the owned, smaller or cheaper one ranks first"
-    return f"goals.optimize_for is {plan.optimize_for}; {', '.join(parts)}{tie}"
+    if all(abs(ratio - 1) <= EQUAL for ratio in ratios):
+        parts[-1:] = [f"{parts[-1]}; {_tie(first.candidate, second.candidate)}"] if parts else []
+    return f"goals.optimize_for is {plan.optimize_for}; {', '.join(parts)}{_uncertainty(first, second, plan.optimize_for)}"
 
 
-def _first_token(side: Side) -> str:
+def _uncertainty(first: Side, second: Side, optimize_for: str) -> str:
+    """Whether both are near ties of the objective, as in the ranking, and what then ranks the first one first; empty where they are not."""
+    fits = [side.item for side in (first, second) if isinstance(side.item, Fit)]
+    if len(fits) < 2 or not (found := near_ties(fits, optimize_for)):
+        return ""
+    one, other = (objective(fit, optimize_for) for fit in found)
+    if abs(one / other - 1) <= EQUAL:
+        return ""
+    tied = "; the difference is within the uncertainty of the estimate"
+    return tied if one < other else f"{tied}, so {_tie_reason(*found, optimize_for)} ranks first"
+
+
+def _tie_reason(one: Fit, other: Fit, optimize_for: str) -> str:
+    """The criterion of `near_ties.tie_order` in which the first is better."""
+    if is_already_owned(one) != is_already_owned(other):
+        return "the one on capacity that is already paid for"
+    c, d = one.candidate, other.candidate
+    is_smaller = (c.nodes, c.accelerators) < (d.nodes, d.accelerators)
+    return "the smaller one" if is_smaller and optimize_for == "cost" else "the cheaper one"
+
+
+def _latency(side: Side) -> str:
     """`389 ms at p80 (p50 214 ms)`."""
     s = side.speed
-    return span(s.ttft_s) + (f" at p80 (p50 {span(s.ttft_p50_s)})" if s.ttft_p50_s else "")
+    return span(s.ttft_s) + (f" at p80 (p50 {span(s.ttft_p50_s)})" if s.ttft_p50_s else " at p80")
 
 
 def _tie(c: Candidate, d: Candidate) -> str:
@@ -123,9 +147,3 @@ def _tie(c: Candidate, d: Candidate) -> str:
     if c.accelerators_per_node < d.accelerators_per_node:
         return "of equal candidates the one with smaller machines ranks first, because it scales in smaller steps"
     return "equal candidates are in order of their names"
-
-
-def _against(name: str, first: Interval, second: Interval, shown: Callable[[float], str]) -> str:
-    within = first.p10 < first.p90 and max(first.p10, second.p10) <= min(first.p50, second.p50)
-    doubt = ", within the uncertainty of the estimate" if within and abs(first.p50 / second.p50 - 1) > EQUAL else ""
-    return f"{name} {with_p80(first, shown)} against {with_p80(second, shown)}{doubt}"

@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 
 from rackwright.cost import Bill
+from rackwright.report.intervals import with_p80
+from rackwright.sizing.evaluation.evaluate import p80
 from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
-from rackwright.wording.formatting import hours, percent, span, span_range, usd, usd_range
+from rackwright.wording.formatting import hours, percent, span, usd
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A limit of the spec and the expected value. likely, worst: shares of the limit at p50 and p90."""
+    """A limit of the spec and the expected value. likely, worst: shares of the limit at p50 and at the p80 that decides."""
 
     name: str
     limit: str
@@ -35,32 +37,34 @@ def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
     """Every limit of the spec with the expected value of the fit; the total bill where it is known."""
     found, workload = [], spec.workload
     if (limit := spec.goals.max_duration) and (took := fit.finish_s):
-        found.append(Goal("Duration", span(limit), span_range(took), took.p50 / limit, took.p90 / limit))
+        found.append(Goal("Duration", span(limit), with_p80(took, span), took.p50 / limit, p80(took) / limit))
     if (limit := spec.goals.max_cost) and (cost := fit.cost_usd):
         name = "Cost of the machines" + ("" if fit.duration_s else ", a month")
-        found.append(Goal(name, usd(limit, 0), usd_range(cost), cost.p50 / limit, cost.p90 / limit))
+        found.append(Goal(name, usd(limit, 0), with_p80(cost, usd), cost.p50 / limit, p80(cost) / limit))
         if bill:
             found.append(Goal("Total bill", usd(limit, 0), usd(bill.total_usd, 0), bill.total_usd / limit, bill.total_usd / limit))
+    s = fit.speed
     expectations = (
-        ("latency", "Answer", fit.speed.ttft_s),
-        ("ttft", "First token", fit.speed.ttft_s),
-        ("tpot", "Each token", fit.speed.tpot_s),
+        ("latency", "Answer", s.ttft_s, s.ttft_p50_s),
+        ("ttft", "First token", s.ttft_s, s.ttft_p50_s),
+        ("tpot", "Each token", s.tpot_s, s.tpot_p50_s),
     )
-    for name, label, expected in expectations:
-        if (goal := getattr(workload, name, None)) and expected:
-            found.append(
-                Goal(f"{label}, p{goal.percentile:g}", span(goal.target), span(expected), expected / goal.target, expected / goal.target)
-            )
+    for name, label, slow, median in expectations:
+        if (goal := getattr(workload, name, None)) and slow:
+            likely = median or slow
+            expected = f"{span(likely)} (p80 {span(slow)})" if median else span(slow)
+            found.append(Goal(f"{label}, p{goal.percentile:g}", span(goal.target), expected, likely / goal.target, slow / goal.target))
     for note in fit.tightest:
-        if note.kind is NoteKind.HOST_LIMIT:
+        if note.kind in (NoteKind.HOST_LIMIT, NoteKind.HOST_LIMIT_OF_SERVICE):
             fed, able = (f"{float(note.values[name]):,.0f} samples/s" for name in ("samples_per_s", "wanted_per_s"))
-            found.append(Goal("Input pipeline", f"{able} that the accelerators process", fed, 1.0, 1.0))
+            each = " of a machine" if note.kind is NoteKind.HOST_LIMIT_OF_SERVICE else ""
+            found.append(Goal("Input pipeline", f"{able} that the accelerators{each} process", fed, 1.0, 1.0))
     fill, allowed = fit.memory.fill, fit.memory.max_fill
     found.append(Goal("Accelerator memory", f"{percent(allowed)} allowed", f"{percent(fill)} filled", fill / allowed, fill / allowed))
     return tuple(found)
 
 
 def tightest(goals: tuple[Goal, ...]) -> str:
-    """The limit with the least head-room at p90."""
+    """The limit with the least head-room at p80."""
     worst = max(goals, key=lambda goal: goal.worst)
     return f"{worst.name.lower()}: {worst.expected} of {worst.limit}"

@@ -24,7 +24,7 @@ def groups(fits: Sequence[Fit]) -> list[Group]:
     """Groups in order of rank."""
     found: dict[tuple, Group] = {}
     for rank, fit in enumerate(fits, 1):
-        key = (shape(fit.candidate), fit.candidate.capacity, fit.candidate.capacity_id, fit.cost_usd, fit.duration_s)
+        key = (shape(fit.candidate), fit.candidate.capacity, fit.candidate.capacity_id, fit.cost_usd, fit.duration_s, fit.not_buildable)
         first = found.get(key)
         found[key] = Group(first.rank, first.fit, (*first.others, (rank, fit))) if first else Group(rank, fit)
     return list(found.values())

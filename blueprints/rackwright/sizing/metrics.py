@@ -59,7 +59,10 @@ class ParallelLayout:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes on the fullest accelerator by term. capacity_bytes: of the device. max_fill: share of it that sizing may use."""
+    """Bytes on the fullest accelerator by term. capacity_bytes: of the device. max_fill: share of it that sizing may use.
+
+    measured_bytes: peak of a measured run, which has no terms.
+    """
 
     capacity_bytes: float
     max_fill: float
@@ -71,11 +74,13 @@ class Memory:
     kv_bytes: float = 0.0
     fixed_bytes: float = 0.0
     margin_bytes: float = 0.0
+    measured_bytes: float = 0.0
 
     @property
     def total_bytes(self) -> float:
         states = self.weights_bytes + self.gradients_bytes + self.optimizer_bytes
-        return states + self.activations_bytes + self.head_bytes + self.kv_bytes + self.fixed_bytes + self.margin_bytes
+        others = self.activations_bytes + self.head_bytes + self.kv_bytes + self.fixed_bytes + self.margin_bytes
+        return states + others + self.measured_bytes
 
     @property
     def fill(self) -> float:

@@ -31,6 +31,7 @@ class NoteKind(StrEnum):
     FP16_TRAINING = "fp16-training"
     CHECKPOINT_PAUSES = "checkpoint-pauses"
     HOST_LIMIT = "host-limit"
+    HOST_LIMIT_OF_SERVICE = "host-limit-of-service"
     IDLE_ACCELERATORS = "idle-accelerators"
     INPUT_PIPELINE = "input-pipeline"
     MODE_STOPS_MACHINES = "mode-stops-machines"
@@ -40,6 +41,8 @@ class NoteKind(StrEnum):
     OWN_HOURS_ONLY = "own-hours-only"
     PRICE_DETAIL = "price-detail"
     QUEUE_ASSUMED = "queue-assumed"
+    TRANSFER_OF_UNKNOWN_SIZE = "transfer-of-unknown-size"
+    TRANSFER_UNPRICED = "transfer-unpriced"
     UNPRICED = "unpriced"
     UNPRICED_WITH_BUDGET = "unpriced-with-budget"
     # a sample of the workload

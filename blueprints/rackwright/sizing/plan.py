@@ -68,8 +68,8 @@ class Candidate:
 class Transfer:
     """Data of a run that leaves a region or a cloud.
 
-    what: data or checkpoints. source, target: cloud and region. gib: None where the size is unknown. usd_per_gib: what the source charges,
-    None where not published. price_region: set where the price is that of another region.
+    what: data, checkpoints or results. source, target: cloud and region. gib: None where the size is unknown. usd_per_gib: what the
+    source charges, None where not published. price_region: set where the price is that of another region.
     """
 
     what: str
@@ -93,7 +93,8 @@ class Fit:
     a month of 730 h for serving, compute only (the bill adds the rest); cost and hourly price are None where no price is published.
     wait: seconds in the queue of the capacity mode, before anything is paid; overruled: goals it breaks because of a pin.
     transfers: data that moves between regions or clouds, paid besides `cost_usd`.
-    tightest: the constraint with the least headroom. `wording.plan_text` fills in binding, why and warnings."""
+    tightest: the constraint with the least headroom. not_buildable: why this release builds no stack of it, None where it does or where
+    that was not examined. `wording.plan_text` fills in binding, why and warnings."""
 
     candidate: Candidate
     memory: Memory
@@ -111,6 +112,7 @@ class Fit:
     tightest: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()
     transfers: tuple[Transfer, ...] = ()
+    not_buildable: str | None = None
 
     @property
     def transfer_usd(self) -> float:

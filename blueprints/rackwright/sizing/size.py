@@ -13,10 +13,10 @@ from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
-from rackwright.sizing.evaluation.input_pipeline import with_decoding_machines
+from rackwright.sizing.evaluation.host_limits import served_by_hosts
 from rackwright.sizing.evaluation.option_effects import option_effects
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
-from rackwright.sizing.evaluation.transfers import location
+from rackwright.sizing.evaluation.transfers import location, named_buckets
 from rackwright.sizing.evaluation.whole_bill import WholeBill, remove_unaffordable
 from rackwright.sizing.job import ServingJob, TrainingJob, WorkloadInputs
 from rackwright.sizing.metrics import Interval
@@ -30,7 +30,7 @@ from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
 from rackwright.sizing.selection.near_ties import beaten_by
-from rackwright.sizing.selection.ranking import by_distance, cheapest_without_pin, identity, ranked
+from rackwright.sizing.selection.ranking import by_distance, cheapest_without_pin, identity, is_unpriced, ranked
 from rackwright.sizing.workload_inputs import workload_inputs
 from rackwright.spec.inventory import Inventory
 from rackwright.spec.spec import Spec
@@ -110,11 +110,13 @@ def _plan(
 
 
 def _alternatives(fits: tuple[Fit, ...], order: dict[tuple, tuple[int, int]], spec: Spec) -> Iterator[Fit]:
-    """Fits that only the objective ranks after the first one: not a broken goal, the order of places, or a preference for one machine."""
+    """Fits that only the objective ranks after the first one: not a broken goal, a missing price, the order of places, a preference for one
+    machine, or a stack that cannot be built."""
 
     def rank(fit: Fit) -> tuple:
         one_first = spec.workload.kind != "serve" and spec.goals.optimize_for != "time"
-        return (len(fit.overruled), order[identity(fit.candidate)], one_first and fit.candidate.is_spread)
+        spread = one_first and fit.candidate.is_spread
+        return (is_unpriced(fit), len(fit.overruled), order[identity(fit.candidate)], spread, bool(fit.not_buildable))
 
     return (fit for fit in fits[1:] if rank(fit) == rank(fits[0]))
 
@@ -147,13 +149,11 @@ def _evaluations(
     for entry in fleet.entries:
         offer, max_cost_usd = entry.offer, 0.0
         for nodes, target in entry.counts or ((offer.nodes or 1, -1),):
-            nodes, outcome = (
-                (nodes, _cpu_outcome(offer, inputs, a)) if target < 0 else _deployed_nodes(offer, nodes, found[target], spec, inputs)
-            )
-            if target >= 0:
-                each = offer.machine.accelerator_count
-                outcome = with_decoding_machines(outcome, inputs.job, offer.machine.vcpus, each, a)
-                nodes = max(nodes, outcome.nodes) if inputs.serves else nodes
+            if target < 0:
+                outcome = _cpu_outcome(offer, inputs, a)
+            else:
+                served = served_by_hosts(found[target], inputs.job, offer.machine, offer.accelerator, goals.work, a)
+                nodes, outcome = _deployed_nodes(offer, nodes, served, spec, inputs)
             answer = evaluate(offer, nodes, outcome, goals, a)
             yield offer, outcome.points, answer
             if isinstance(answer, Fit):
@@ -254,11 +254,9 @@ def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a:
     if chosen and chosen.cost_usd and isinstance(spec.workload, Serve) and spec.workload.revenue is not None:
         earned = (chosen.speed.tokens_per_s or 0.0) * spec.workload.revenue * HOUR * a.month_h
         yield Note(NoteKind.REVENUE_AT_PEAK, {"earned_usd": earned, "cost_usd": chosen.cost_usd.p50})
-    if isinstance(spec.workload, TRAINING):
-        named = {"data": spec.workload.data, "checkpoint": spec.workload.checkpoint}
-        for key, part in named.items():
-            if location(part.uri, None) and part.region is None:
-                yield Note(NoteKind.BUCKET_REGION_UNKNOWN, {"uri": part.uri or "", "key": f"{key}.region"})
+    for key, part in named_buckets(spec.workload).items():
+        if location(part.uri, None) and part.region is None:
+            yield Note(NoteKind.BUCKET_REGION_UNKNOWN, {"uri": part.uri or "", "key": f"{key}.region"})
     if len(spec.workloads) > 1:
         yield Note(NoteKind.WORKLOADS_SHARE_MACHINES, {"workload": spec.workload.name})
     if any(profile(p.cloud).is_owned and not isinstance(p.inventory, Inventory) for p in spec.infra.places):

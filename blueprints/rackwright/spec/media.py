@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from rackwright.spec.base import Flag, Part, PositiveInt, Uri, quote, wrong
+from rackwright.spec.base import Flag, Part, PositiveInt, Text, Uri, quote, wrong
 from rackwright.spec.quantity import Count, Duration, Size
 
 PIXELS = (8, 16_384)
@@ -81,6 +81,8 @@ class BatchData(Part):
     """Size on disk."""
     uri: Uri | None = None
     """Location of the samples."""
+    region: Text | None = None
+    """Region of the bucket in `uri`, to price the transfer to machines elsewhere; default: unknown, and not priced."""
 
 
 class BatchProgress(Part):
@@ -88,5 +90,7 @@ class BatchProgress(Part):
 
     uri: Uri | None = None
     """Destination; default: the results bucket of the stack."""
+    region: Text | None = None
+    """Region of the bucket in `uri`, to price the transfer from machines elsewhere; default: unknown, and not priced."""
     interval: Duration = 600.0
     """Time between two records; default: 10 minutes. Work since the last record is repeated after an interruption."""

@@ -17,6 +17,7 @@ TERMS = {
     "kv": "KV cache",
     "fixed": "runtime and buffers",
     "margin": "allocator reserve and safety margin",
+    "measured": "peak of your measured run",
 }
 """Display names of the terms of `Memory`, in order."""
 

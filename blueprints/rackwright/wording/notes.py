@@ -47,6 +47,9 @@ TEXTS = {
     NoteKind.HOST_LIMIT: (
         "{part} of {machine} limit the run to {samples_per_s:,.0f} samples/s; its accelerators can take {wanted_per_s:,.0f}"
     ),
+    NoteKind.HOST_LIMIT_OF_SERVICE: (
+        "{part} of {machine} limit one machine to {samples_per_s:,.0f} samples/s; its accelerators can take {wanted_per_s:,.0f}"
+    ),
     NoteKind.IDLE_ACCELERATORS: "{idle} of {bought} accelerators are paid for but idle",
     NoteKind.INPUT_PIPELINE: (
         "The input pipeline limits the rate: {vcpus:,} vCPU decode {images_per_s:,.0f} images/s, "
@@ -65,6 +68,12 @@ TEXTS = {
     NoteKind.PRICE_DETAIL: "{machine}: {detail}",
     NoteKind.QUEUE_ASSUMED: (
         "The queue time of flex-start is not published; {likely_h:,.1f} h are assumed ({low_h:,.1f} to {high_h:,.1f})"
+    ),
+    NoteKind.TRANSFER_OF_UNKNOWN_SIZE: (
+        "Transfer unpriced: the size of the {what} from {source} to {target} is unknown; it is not part of the cost"
+    ),
+    NoteKind.TRANSFER_UNPRICED: (
+        "Transfer unpriced: no price is published for {what} from {source} to {target}; it is not part of the cost"
     ),
     NoteKind.UNPRICED: "The price of {machine} {mode} in {region} is not published: the candidate ranks last",
     NoteKind.UNPRICED_WITH_BUDGET: (

@@ -41,6 +41,8 @@ def with_text(plan: SizingPlan, whole: SizingPlan | None = None) -> SizingPlan:
         fits=tuple(_fit(fit, described(fit.overruled)) for fit in plan.fits),
         rejected=tuple(_rejected(miss, described(miss.rejections)) for miss in plan.rejected),
         storage=replace(plan.storage, reason=joined_notes(plan.storage.basis) or plan.storage.reason),
+        near_tie=_fit(plan.near_tie, described(plan.near_tie.overruled)) if plan.near_tie else None,
+        unpinned=_fit(plan.unpinned, described(plan.unpinned.overruled)) if plan.unpinned else None,
         machine=_machine(plan.machine) if plan.machine else None,
         warnings=_once(plan.warnings, map(note_text, plan.notes), shortages(plan.machine), pinned_parallelism(plan)),
     )
@@ -93,7 +95,7 @@ def fit_warnings(fit: Fit) -> tuple[str, ...]:
 
 
 def fit_summary(fit: Fit) -> str:
-    """Machines, place, parallelism, time, cost and the tightest constraint, in one line."""
+    """Machines, place, parallelism, time, cost, the tightest constraint and why it cannot be built, in one line."""
     c, speed, duration = fit.candidate, fit.speed, fit.duration_s
     parts = [f"{candidate_name(c)} in {c.region or 'your cluster'}, {c.capacity}"]
     replicas = f"{c.replicas} {'replicas' if c.replicas > 1 else 'replica'}"
@@ -105,7 +107,8 @@ def fit_summary(fit: Fit) -> str:
         parts.append(f"{replicas}: answer in {speed.ttft_s:.2f} s under load")
     if fit.cost_usd:
         parts.append(usd(fit.cost_usd.p50) + ("" if duration else " a month"))
-    return "; ".join([*parts, f"tightest constraint: {joined_notes(fit.tightest) or fit.binding}"])
+    parts.append(f"tightest constraint: {joined_notes(fit.tightest) or fit.binding}")
+    return "; ".join([*parts, *filter(None, [fit.not_buildable])])
 
 
 def pinned_parallelism(plan: SizingPlan) -> Iterator[str]:

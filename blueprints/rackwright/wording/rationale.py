@@ -33,7 +33,7 @@ def rationale(plan: SizingPlan) -> str:
 
 def _near_tie(chosen: Fit, better: Fit, optimize_for: str) -> Iterator[str]:
     """What a fit gains that is better within the uncertainty, with the p80 that decided, and why the chosen one ranks before it."""
-    name = candidate_name(better.candidate)
+    name = fit_name(better)
     if optimize_for == "cost" and better.paid_usd and chosen.paid_usd:
         values = f"{usd(better.paid_usd.p50)} (p80 {usd(p80(better.paid_usd))}) instead of {usd(chosen.paid_usd.p50)}"
         yield f"{name} costs {values}: equal within the uncertainty, so {_tie_reason(chosen, 'smaller')}."
@@ -52,6 +52,11 @@ def candidate_name(c: Candidate) -> str:
     if c.topology:
         return f"{c.slices} x {c.accelerator} {c.topology} ({c.nodes} x {c.machine})"
     return f"{c.nodes} x {c.machine} ({c.accelerators} x {c.accelerator})"
+
+
+def fit_name(fit: Fit) -> str:
+    """The candidate, and whether this release can build it."""
+    return candidate_name(fit.candidate) + (" (not buildable in this release)" if fit.not_buildable else "")
 
 
 def time_and_cost(fit: Fit) -> str:
@@ -81,10 +86,11 @@ def _vertical(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
     c = chosen.candidate
     yield f"Vertical: one {'slice is enough; its hosts share one interconnect' if c.topology else 'machine is enough'}."
     yield f"{candidate_name(c)} takes {time_and_cost(chosen)} and fills {chosen.memory.fill * 100:.0f} % of its accelerator memory."
-    several = [(f.cost_usd.p50, rank, f) for rank, f in enumerate(plan.fits, 1) if f.cost_usd and f.candidate.is_spread]
+    priced = (row for row in enumerate(plan.fits, 1) if row[1].cost_usd and not row[1].not_buildable)
+    several = [(f.cost_usd.p50, rank, f) for rank, f in priced if f.cost_usd and f.candidate.is_spread]
     cost, rank, cheapest = min(several, key=lambda row: row[:2], default=(0.0, 0, chosen))
     if plan.optimize_for != "time" and chosen.cost_usd and rank and cost < chosen.cost_usd.p50:
-        other = f"rank {rank}, {candidate_name(cheapest.candidate)}, costs {usd(cost)} instead of {usd(chosen.cost_usd.p50)}"
+        other = f"rank {rank}, {fit_name(cheapest)}, costs {usd(cost)} instead of {usd(chosen.cost_usd.p50)}"
         yield f"It ranks first because one machine does not depend on a network; {other}."
 
 
@@ -95,9 +101,9 @@ def _horizontal(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
         yield f"Horizontal: {c.capacity_id} holds {c.nodes} machines, and the job uses all of them."
     elif single is not None:
         alone = f"{candidate_name(single.candidate)}: {time_and_cost(single)}"
-        order = "this release cannot build that stack" if _same_order(single.candidate, c) else "places and capacity modes are ordered"
-        order = "goals.optimize_for is time" if plan.optimize_for == "time" else order
+        order = "goals.optimize_for is time" if plan.optimize_for == "time" else "places and capacity modes are ordered"
         order = "candidates without a published price rank last" if single.cost_usd is None else order
+        order = "this release cannot build that stack" if single.not_buildable else order
         yield f"Horizontal although one machine ({alone}) meets the goals, because {order}."
     else:
         yield "Horizontal: no single machine meets the goals."
@@ -110,11 +116,6 @@ def _horizontal(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
         yield f"With {fewer.candidate.nodes} machines: {shortfall(fewer.rejections[0])}."
 
 
-def _same_order(one: Candidate, other: Candidate) -> bool:
-    """Whether neither the order of places nor that of capacity modes ranks one of the candidates first."""
-    return (one.place, one.capacity, one.capacity_id) == (other.place, other.capacity, other.capacity_id)
-
-
 def _alone(c: Candidate, rejected: Sequence[Rejected]) -> Iterator[str]:
     """The same machine alone, and the single machine that is nearest to the goals."""
     alone = [r for r in rejected if not r.candidate.is_spread and r.candidate.capacity == c.capacity and _has_numbers(r)]
@@ -125,8 +126,8 @@ def _alone(c: Candidate, rejected: Sequence[Rejected]) -> Iterator[str]:
 
 
 def _smaller(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected]) -> Iterator[str]:
-    """The cheapest candidate for the same work with less accelerator memory or fewer accelerators; where none meets the goals, what the
-    nearest one lacks."""
+    """The cheapest candidate for the same work with less accelerator memory or fewer accelerators, one that can be built first; where none
+    meets the goals, what the nearest one lacks."""
     c = chosen.candidate
 
     def smaller(item: Fit | Rejected) -> bool:
@@ -135,12 +136,13 @@ def _smaller(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected]) -> 
         less = _memory_bytes(o) < _memory_bytes(c) or o.accelerators < c.accelerators
         return other and (c.is_spread or not o.is_spread) and o.accelerator_memory_bytes > 0 and less
 
-    fit = min((f for f in fits if f.cost_usd and smaller(f)), key=lambda f: f.cost_usd.p50 if f.cost_usd else 0.0, default=None)
+    priced = ((bool(f.not_buildable), f.cost_usd.p50, rank, f) for rank, f in enumerate(fits) if f.cost_usd and smaller(f))
+    *_, fit = min(priced, key=lambda row: row[:3], default=(None,))
     if fit is not None:
         other = f"{time_and_cost(fit)}, {compared_with(fit, chosen)}"
-        yield f"The next smaller, {candidate_name(fit.candidate)}, also meets the goals: {other}."
+        yield f"The next smaller, {fit_name(fit)}, also meets the goals: {other}."
         return
-    misses = (r for r in rejected if smaller(r) and _has_numbers(r))
+    misses = (r for r in rejected if smaller(r) and r.distance < math.inf)
     miss = min(misses, key=lambda r: (round(r.distance, 2), (r.candidate.price_usd_per_hour or 0.0) * r.candidate.nodes), default=None)
     if miss is not None:
         yield f"The next smaller, {candidate_name(miss.candidate)}: {_shortfalls(miss)}."
@@ -161,7 +163,7 @@ def _larger(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
     miss: Rejected | None = min(filter(larger, plan.rejected), key=_nodes, default=None)
     if fit is not None:
         gain = "More machines save time" if fit.time_s < MIN_SPEED_UP * chosen.time_s else "More machines would only add a network"
-        yield f"{gain}: {candidate_name(fit.candidate)} takes {time_and_cost(fit)}, {compared_with(fit, chosen)}."
+        yield f"{gain}: {fit_name(fit)} takes {time_and_cost(fit)}, {compared_with(fit, chosen)}."
     elif miss is not None:
         yield f"Scaling out is not possible: {_shortfalls(miss)}."
 

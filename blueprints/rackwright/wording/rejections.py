@@ -1,8 +1,9 @@
 """Rejections as text: the failed condition with its numbers, and what would make the candidate fit."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from rackwright.diagnostics.problem import Problem, Stage
 from rackwright.sizing.plan import Rejected
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.wording.formatting import tell_apart
@@ -11,6 +12,7 @@ CONFIGURED = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.LATENC
 """Constraints set in the spec: the second number is `allowed`. For others it is what the candidate `has`."""
 EXPLANATIONS = {
     Reason.ACCELERATOR_FAMILY: "no blueprint supports this accelerator in this release",
+    Reason.ACCELERATOR_LIMIT: "limits.accelerators",
     Reason.BATCH_MEMORY: "weights and a batch of {subject} samples",
     Reason.BATCH_NOT_DIVISIBLE: "a batch of {subject} sequences cannot be divided over the replicas of {detail} accelerators",
     Reason.BATCH_TOO_SMALL: "more accelerators than sequences in a batch",
@@ -38,7 +40,9 @@ EXPLANATIONS = {
     Reason.FALLBACK_ZONE: "capacity.fallback names zone {subject}",
     Reason.FEWER_THAN_MEASURED: "the memory of one accelerator is known from measured runs on this number and more",
     Reason.FORMAT: "{subject} does not compute in {detail}; its nearest format is {nearest}",
+    Reason.HOST_MEMORY: "operating system and the processes of its accelerators",
     Reason.IDLE_LATENCY: "one replica without other traffic",
+    Reason.MEASURED_MEMORY: "peak of your measured run",
     Reason.MODE_TOO_SHORT: "longest run of {subject}",
     Reason.NEURON_ENGINE: "no documented engine serves this model on {subject}",
     Reason.NEURON_METHOD: "no documented trainer of {detail} runs on {subject}",
@@ -65,6 +69,7 @@ EXPLANATIONS = {
     Reason.REPLICA_TENSOR: "tensor parallelism {subject} must divide {detail} heads and {amount:g} accelerators of a node",
     Reason.RESIDENCY: "{subject} is outside {detail}",
     Reason.ROLLOUT_MEMORY: "weights and one answer of the inference engine beside the states of the trainer",
+    Reason.SAMPLE_MEMORY: "weights and one sample",
     Reason.SLICE_BANDWIDTH: "the bandwidth between slices is not published",
     Reason.TENSOR_PIN: "tensor parallelism {subject} must divide {detail} heads and stay within {amount:g} linked accelerators",
     Reason.TPU_ADAPTER: "no published run uses {detail} on TPU",
@@ -77,6 +82,7 @@ EXPLANATIONS = {
 """Failed condition per reason; for rejections with numbers a note on their origin."""
 GEOMETRY = "change the batch size, the number of machines or the pinned parallelism"
 REMEDIES = {
+    Reason.ACCELERATOR_FAMILY: "another accelerator",
     Reason.ACCELERATOR_LIMIT: "limits.accelerators: {need:.0f}",
     Reason.BATCH_NOT_DIVISIBLE: GEOMETRY,
     Reason.BATCH_TOO_SMALL: "raise global_batch_size, or use fewer accelerators",
@@ -88,7 +94,9 @@ REMEDIES = {
     Reason.BUDGET_OF_BILL: "max_cost: {ceiling} USD",
     Reason.BUDGET_OF_MONTH: "max_cost: {ceiling} USD",
     Reason.BUDGET_OF_RUN: "max_cost: {ceiling} USD",
+    Reason.CAPACITY_COUNT: "a block or reservation of {need:.0f} machines",
     Reason.CAPACITY_MODE: "capacity: {listed}",
+    Reason.CLUSTER_ON_CPU: "a GPU",
     Reason.CONTEXT_OR_EXPERT: GEOMETRY,
     Reason.CPU_ENGINE_RATE: "a larger machine, or a GPU",
     Reason.CPU_FAMILY: "pin: {{instance: m7i.4xlarge}}",
@@ -96,6 +104,7 @@ REMEDIES = {
     Reason.CPU_MEMORY: "a larger size of the same family",
     Reason.CPU_METHOD: "adapter: {{type: lora}}",
     Reason.CPU_MODEL_SIZE: "a GPU",
+    Reason.CUSTOM_ON_CPU: "a GPU",
     Reason.DEADLINE: "max_duration: {ceiling}{unit}",
     Reason.FALLBACK_MACHINE: "capacity: ordered",
     Reason.FALLBACK_ZONE: "capacity: ordered",
@@ -106,19 +115,26 @@ REMEDIES = {
     Reason.NEURON_NOT_PINNED: "pin: {{instance: {listed}}}",
     Reason.NEURON_SERVES_ONLY: "pin: {{instance: trn1.32xlarge}}",
     Reason.FEWER_THAN_MEASURED: "add a run on fewer accelerators to `measured`",
+    Reason.NOT_ORDERABLE: "another machine",
     Reason.NO_RUN_OF_VENDOR: "add a run on one of its accelerators to `measured`",
     Reason.NO_FABRIC: "an instance type with EFA, TCPX, RoCE or ICI",
     Reason.NO_PRICE: "a region or capacity mode with a published price, or no max_cost",
     Reason.PINNED_ELSEWHERE: "remove the pin",
     Reason.PINNED_NODES: "nodes: {need:.0f}",
     Reason.PIPELINE_PIN: GEOMETRY,
+    Reason.NOT_IN_SPEC: "`rackwright choose`",
+    Reason.REGION_NOT_ALLOWED: "another region, or other limits.regions",
     Reason.REGION_NOT_OFFERED: "regions: [{listed}]",
+    Reason.REGIONS_UNKNOWN: "another machine",
     Reason.REPLICAS_SEARCHED: "a larger accelerator",
     Reason.REPLICA_LIMIT: "max_replicas: {need:.0f}",
     Reason.REPLICA_TENSOR: "remove parallelism.tensor",
+    Reason.RESIDENCY: "a region in {detail}, or another limits.residency",
     Reason.SLICE_BANDWIDTH: "one slice",
     Reason.TENSOR_PIN: GEOMETRY,
     Reason.TPU_ADAPTER: "adapter: {{type: none}}, or a GPU",
+    Reason.TPU_SERVING: "a GPU",
+    Reason.UNPUBLISHED: "another accelerator",
     Reason.VCPU_QUOTA: "request {missing:g} more of {subject}",
     Reason.ZONE: "zones: [{listed}]",
 }
@@ -186,6 +202,13 @@ def distance_from_limit(rejection: Rejection) -> str:
     digits = 2 if rejection.distance < 1.95 else 1
     gap = f"{abs(rejection.need - rejection.have):,.1f}".removesuffix(".0")
     return f"off by {gap} {rejection.unit}, {rejection.distance:,.{digits}f} times the limit"
+
+
+def refusal_text(problems: Sequence[Problem]) -> str:
+    """Why a stack cannot be built: mistakes of the spec, else limits of this release; empty without problems."""
+    mistakes = [problem for problem in problems if problem.stage is Stage.PLAN]
+    where = "with this spec" if mistakes else "in this release"
+    return f"not buildable {where}: {'; '.join(problem.reason for problem in mistakes or problems)}" if problems else ""
 
 
 def joined_remedies(rejections: Iterable[Rejection]) -> str:

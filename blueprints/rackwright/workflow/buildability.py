@@ -1,6 +1,6 @@
 """Ranks the fits that can be built before those that cannot, and states why these cannot."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from rackwright.catalog import Catalog
@@ -10,6 +10,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
+from rackwright.wording.rejections import refusal_text
 
 
 @dataclass
@@ -24,7 +25,9 @@ class Buildability:
     compiled: set[tuple] = field(default_factory=set)
 
     def ordered(self, plan: SizingPlan) -> tuple[Fit, ...]:
-        """The fits, in their order, those that can be built first. Only the first of them is compiled, unless that fails."""
+        """The fits, in their order, those that can be built first; the others with the reason. Only the first of them is compiled, unless
+        that fails.
+        """
         reason = self.before_compiling
         for fit in plan.fits:
             if self.before_compiling(plan, fit):
@@ -32,7 +35,8 @@ class Buildability:
             if not self._after_compiling(plan, fit):
                 break
             reason = self._after_compiling
-        return tuple(sorted(plan.fits, key=lambda fit: bool(reason(plan, fit))))
+        marked = (_marked(fit, refusal_text(reason(plan, fit)) or None) for fit in plan.fits)
+        return tuple(sorted(marked, key=lambda fit: bool(fit.not_buildable)))
 
     def reasons(self, plan: SizingPlan) -> tuple[tuple[Problem, ...], ...]:
         """Per rank, why the fit cannot be built; empty where it can."""
@@ -65,3 +69,7 @@ class Buildability:
         size = (c.nodes == 1, c.parallelism.accelerators if self.spec.workload.kind == "serve" else 0)
         region = c.region if self.spec.infra.places[c.place].network.existing else ""
         return (blueprint_of(self.spec, fit), c.cloud, c.place, c.machine, c.topology, c.capacity, region, *size)
+
+
+def _marked(fit: Fit, reason: str | None) -> Fit:
+    return fit if fit.not_buildable == reason else replace(fit, not_buildable=reason)

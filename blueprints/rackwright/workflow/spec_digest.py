@@ -45,7 +45,7 @@ LATER = {
     "viewers": [],
 }
 """Keys added after the first release, with their defaults."""
-LATER_OF_INFERENCE = {"sequence_length": None, "data": BatchData().model_dump(mode="json"), "checkpoint": None}
+LATER_OF_INFERENCE = {"sequence_length": None, "data": BatchData().model_dump(mode="json", exclude=set(LATER)), "checkpoint": None}
 """The same for services and batches; training has had these keys since the first release."""
 LATER_OF_SERVING = {"mean_requests_per_second": None, "idle": 0.0, "loras": None, "revenue_per_request": None, "investment": None}
 """Keys that decisions recorded since 0.1.0 count, and those of 0.1.0 do not have."""

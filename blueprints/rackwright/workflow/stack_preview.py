@@ -9,6 +9,7 @@ from rackwright.diagnostics.problem import Level, Problem, Stage
 from rackwright.sizing.plan import SizingPlan
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack import QuotaNeed
+from rackwright.wording.rejections import refusal_text
 from rackwright.workflow.open_items import open_items
 
 
@@ -43,7 +44,4 @@ class StackPreview:
 
     def refusal(self, rank: int) -> str:
         """Why the stack of a rank, counted from 1, cannot be built: mistakes of the spec, else limits of this release; empty if it can."""
-        found = self.refusals[rank - 1] if rank <= len(self.refusals) else ()
-        mistakes = [problem for problem in found if problem.stage is Stage.PLAN]
-        where = "with this spec" if mistakes else "in this release"
-        return f"not buildable {where}: {'; '.join(problem.reason for problem in mistakes or found)}" if found else ""
+        return refusal_text(self.refusals[rank - 1] if rank <= len(self.refusals) else ())

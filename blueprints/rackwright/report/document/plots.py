@@ -17,7 +17,7 @@ from rackwright.wording.formatting import TERMS, machines, short, span, usd
 alt: Any = altair  # its annotations do not know what its decorators add
 WIDE, NARROW = 940, 340
 INK, MUTED, CHOSEN, OTHER, REJECTED, LIMIT = "#1c2430", "#5d6875", "#0b7a53", "#2f6fb3", "#98a2ae", "#c2410c"
-COLOURS = ("#134e6f", "#2f6fb3", "#77a9dd", "#0b7a53", "#7cc3a2", "#d69e2e", "#8a94a0", "#d5dae0")
+COLOURS = ("#134e6f", "#2f6fb3", "#77a9dd", "#0b7a53", "#7cc3a2", "#d69e2e", "#8a94a0", "#d5dae0", "#5d6875")
 """Colours of the memory terms, in their order."""
 BARS_SHOWN = 8
 MAX_DISTANCE = 6.0

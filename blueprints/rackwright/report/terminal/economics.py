@@ -47,7 +47,7 @@ def loads(e: Economics) -> list[tuple[str, ...]]:
         named[load] = (p, f"{named[load][1]} {name}".strip() if load in named else name)
     return [
         (
-            f"{p.requests_per_s:,.3g}" + (f" ({name})" if name else ""),
+            f"{_rate(p.requests_per_s)}" + (f" ({name})" if name else ""),
             str(p.replicas),
             f"{p.share * 100:,.0f} %",
             money(p.usd_per_hour, 2),
@@ -69,15 +69,15 @@ def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
     s, m = e.service, e.month
     if e.overruled:
         broken = "; ".join(map(rejection_text, e.overruled))
-        yield "replica", f"{s.requests_per_s:,.3g} requests/s, its share of the traffic; the pinned machines break a goal: {broken}"
+        yield "replica", f"{_rate(s.requests_per_s)} requests/s, its share of the traffic; the pinned machines break a goal: {broken}"
     else:
-        yield "replica", f"{s.requests_per_s:,.3g} requests/s within the latency goals at p80, reserve included; {_evidence(e.evidence)}"
+        yield "replica", f"{_rate(s.requests_per_s)} requests/s within the latency goals at p80, reserve included; {_evidence(e.evidence)}"
     if s.copies > 1:
         yield "machine", f"holds {plural(s.copies, 'replica')}; its full price is paid even if fewer run"
     yield (
         "traffic",
         (
-            f"mean {e.mean_requests_per_s:,.3g}/s: {plural(e.mean_point.replicas, 'replica')}; p95 {e.p95_requests_per_s:,.3g}/s: "
+            f"mean {_rate(e.mean_requests_per_s)}/s: {plural(e.mean_point.replicas, 'replica')}; p95 {_rate(e.p95_requests_per_s)}/s: "
             f"{plural(e.p95_point.replicas, 'replica')}; {m.mean_replicas:,.1f} on average over all hours"
         ),
     )
@@ -102,7 +102,7 @@ def _scale_to_zero(e: Economics) -> str:
 def _revenue(e: Economics, r: Returns) -> Iterator[str]:
     yield f"{usd(r.earned_usd_per_month, 0)} a month at mean traffic, margin {usd(r.margin_usd_per_month, 0)}"
     if r.break_even_requests_per_s is not None:
-        yield f"break-even at {r.break_even_requests_per_s:,.3g} requests/s"
+        yield f"break-even at {_rate(r.break_even_requests_per_s)} requests/s"
     elif e.service.usd_per_hour is None:
         yield "break-even is unknown"
     else:
@@ -137,8 +137,8 @@ def comparison(e: Economics) -> Iterator[tuple[str, str, str, str, str]]:
             cost, planned = cost.scaled(e.requests_per_lot), planned * e.requests_per_lot
         costs = f"{price(planned)} ({price(cost.p50)}; {price(cost.p10)} to {price(cost.p90)})" if cost else "unpriced"
         latency = f"first token {span(r.ttft_s)}, then {span(r.tpot_s)}" if r.tpot_s else f"{span(r.ttft_s)} each"
-        further = (_source(row), latency, _evidence(r.evidence), *map(explanation, row.unsupported))
-        yield name, money(row.usd_per_hour, 2), f"{r.planned_requests_per_s:,.3g}", costs, "; ".join(further)
+        further = (_source(row), latency, _evidence(r.evidence), *map(explanation, row.unsupported), *filter(None, [row.not_buildable]))
+        yield name, money(row.usd_per_hour, 2), f"{_rate(r.planned_requests_per_s)}", costs, "; ".join(further)
 
 
 def _source(row: ComparisonRow) -> str:
@@ -160,6 +160,11 @@ def field_report_text(e: Economics) -> str:
     parts = ", ".join(f"{ratio:g} x {short(name)}" for name, ratio in e.report.ratios)
     ours = ", ".join(f"{ratio:.1f} x {short(name)}" if ratio else f"{short(name)}: not possible" for name, ratio in e.report.ours)
     return f"one TPU equals {parts} ({e.report.source}, {e.report.as_of}); estimate for a {e.report.tpu} in images/s, prior only: {ours}"
+
+
+def _rate(requests_per_s: float) -> str:
+    """Three significant digits, whole numbers from 1,000."""
+    return f"{requests_per_s:,.0f}" if requests_per_s >= 1000 else f"{requests_per_s:,.3g}"
 
 
 def price(value: float | None) -> str:

@@ -25,8 +25,7 @@ METRICS = {
 
 def show_estimate(out: Console, e: Estimate, shipped: Estimate | None = None) -> None:
     """shipped: the same estimate without the user's own calibration, where there is one."""
-    fits = "does not fit" if not e.fits else "fits" if e.peak_memory_bytes.p90 <= e.capacity_bytes else "fits at p50, not at p90"
-    out.print(Text(f"\n{e.id or e.kind}: {fits}", style="bold").append("   median (p10 to p90)", style="not bold"))
+    out.print(Text(f"\n{e.id or e.kind}: {_fits_text(e)}", style="bold").append("   median (p10 to p90)", style="not bold"))
     for name, b, unit, scale in _headlines(e):
         likely, low, high = _figures(b, scale)
         print_labelled(out, name, f"{likely} {unit}" + (f"  ({low} to {high})" if low != high else ""))
@@ -52,6 +51,14 @@ def show_estimate(out: Console, e: Estimate, shipped: Estimate | None = None) ->
         print_labelled(out, "nearest", f"{run.row_id}: {run.model} on {run.hardware}, {run.engine}: {measured}{differs} ({run.source})")
     for label, text in (*e.launch.items(), *(("assumed", assumption) for assumption in e.assumptions)):
         print_labelled(out, label, text)
+
+
+def _fits_text(e: Estimate) -> str:
+    """Whether it fits, with the percentile that decided where p50 and p90 differ: p90 for training as in a plan, p50 for samples."""
+    if e.fits:
+        return "fits" if e.peak_memory_bytes.p90 <= e.capacity_bytes else "fits at p50, not at p90"
+    is_near = e.kind == "training" and e.peak_memory_bytes.p50 <= e.capacity_bytes
+    return "does not fit at p90, which decides as in a plan; fits at p50" if is_near else "does not fit"
 
 
 def _headlines(e: Estimate) -> list[tuple[str, PredictionInterval, str, float]]:

@@ -83,6 +83,7 @@ def _show_fit(out: Console, fit: Fit, it: WorkloadFacts, rank: str = "") -> None
     a_month = "" if fit.duration_s else " a month"
     lines = {
         "rank": rank,
+        "build": fit.not_buildable or "",
         "layout": f"{fit.candidate.parallelism}, {fit.candidate.precision}",
         "time": span_range(fit.duration_s) if fit.duration_s else "",
         "queue": span_range(fit.wait_s) if fit.wait_s else "",

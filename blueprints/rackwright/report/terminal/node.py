@@ -36,13 +36,13 @@ def requirement_rows(found: NodeRequirements) -> Iterator[tuple[str, str, str, s
 
 
 def storage_text(found: NodeRequirements | None) -> str:
-    """`1.2 GB/s, limited by its throughput tier; checkpoint in 14 min of 2 h; illustrative price`."""
+    """`1.2 GB/s, limited by its throughput tier; checkpoint 14 min, limit 2 h; illustrative price`."""
     fs = found.file_system if found else None
     if found is None or fs is None or fs.limit is None:
         return ""
     parts = [note_text(fs.limit)]
-    window = f" of {span(found.checkpoint_write_s)}" if found.checkpoint_write_s else ""
-    parts += [f"checkpoint in {span(float(f'{fs.checkpoint_s:.2g}'))}{window}"] if fs.checkpoint_s else []
+    limit = f", limit {span(found.checkpoint_write_s)}" if found.checkpoint_write_s else ""
+    parts += [f"checkpoint {span(float(f'{fs.checkpoint_s:.2g}'))}{limit}"] if fs.checkpoint_s else []
     parts += [f"{ILLUSTRATIVE} price"] if fs.price_is_illustrative else []
     return "; ".join(parts)
 

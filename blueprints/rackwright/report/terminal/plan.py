@@ -162,7 +162,7 @@ def order_text(plan: SizingPlan, spec: Spec) -> str:
     """What the order of places or capacity modes costs, or that only on-demand capacity was considered; empty where neither applies."""
     chosen = plan.fits[0]
     place = spec.infra.places[chosen.candidate.place]
-    priced = [(fit.cost_usd.p50, rank, fit) for rank, fit in enumerate(plan.fits, 1) if fit.cost_usd]
+    priced = [(fit.cost_usd.p50, rank, fit) for rank, fit in enumerate(plan.fits, 1) if fit.cost_usd and not fit.not_buildable]
     if chosen.cost_usd and plan.optimize_for == "cost" and priced:
         cost, rank, cheapest = min(priced, key=lambda row: row[:2])
         c = cheapest.candidate

@@ -4,7 +4,7 @@ Accelerators of the plan have its machines, layouts and prices; the others the l
 the search.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rackwright.catalog import query
@@ -16,8 +16,9 @@ from rackwright.estimator.config import accelerators
 from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.economics.formulas import cheapest_first, per_million
-from rackwright.sizing.economics.replica import Replica, Replicas, cpu_replica, of_fit, replicas_on
+from rackwright.sizing.economics.replica import Replica, cpu_replica, fed_replica, of_fit, replicas_on
 from rackwright.sizing.job import ServingJob
+from rackwright.sizing.node.host_work import NO_WORK, HostWork
 from rackwright.sizing.offers.node_counts import target
 from rackwright.sizing.offers.offer import CPU, core_of
 from rackwright.sizing.plan import Fit
@@ -39,7 +40,7 @@ class ComparisonRow:
 
     usd_per_hour: of the replica, its share of the machine. usd_per_request, usd_per_million_tokens: interval of the cost at full
     utilisation; planned_*: at the planned rate, by which rows are ordered. rank: in the plan, None for a list price outside it.
-    unsupported: why this release cannot build it.
+    unsupported, not_buildable: why this release cannot build it, by its accelerator and by the stack of its rank.
     """
 
     replica: Replica
@@ -55,6 +56,7 @@ class ComparisonRow:
     capacity: str = ""
     rank: int | None = None
     unsupported: tuple[Rejection, ...] = ()
+    not_buildable: str | None = None
 
     @property
     def runs(self) -> bool:
@@ -82,18 +84,31 @@ def compare(
     fits: Sequence[Fit] = (),
     a: Assumptions = DEFAULT,
     c: Calibration | None = None,
+    work: HostWork = NO_WORK,
 ) -> tuple[ComparisonRow, ...]:
     """Cheapest first, then rows without a price, then accelerators on which the service is not possible.
 
-    fits: of the plan, in order of rank; the accelerator of the first has only that fit.
+    fits: of the plan, in order of rank; the accelerator of the first has only that fit. work: of the hosts.
     """
     sales = {name: list_sales(catalog, name) for name in names} | _plan_sales(fits, catalog)
-    wanted = {sale.machine.name: target_of(sale.machine, catalog) for some in sales.values() for sale in some}
-    found = replicas_on(job, [t for t in wanted.values() if t], a, c or calibration())
-    rows = [_cheapest(name, some, wanted, found, job) for name, some in sales.items() if name != CPU]
+    found = replicas_by_machine(job, (sale.machine for some in sales.values() for sale in some), catalog, a, c or calibration(), work)
+    rows = [_cheapest(name, some, found, job) for name, some in sales.items() if name != CPU]
     rows += list(_cpu_rows(job, catalog, sales.get(CPU, ()), a))
     order = cheapest_first([row.planned_usd_per_request for row in rows])
     return tuple(sorted((rows[i] for i in order), key=lambda row: not row.runs))
+
+
+def replicas_by_machine(
+    job: ServingJob, machines: Iterable[Machine], catalog: Catalog, a: Assumptions, c: Calibration, work: HostWork
+) -> dict[str, tuple[Replica, ...]]:
+    """Replicas of a service by name of machine, at the rates that its host feeds; none where facts of its accelerator are missing."""
+    targets = {m.name: (m, t) for m in machines if (t := target_of(m, catalog))}
+    found = replicas_on(job, [t for _, t in targets.values()], a, c)
+
+    def fed(replica: Replica, m: Machine) -> Replica:
+        return fed_replica(replica, m, query.accelerator(catalog, replica.accelerator), work, a)
+
+    return {name: tuple(fed(replica, m) for replica in found[t]) for name, (m, t) in targets.items()}
 
 
 def target_of(machine: Machine, catalog: Catalog) -> Target | None:
@@ -140,12 +155,11 @@ def _plan_sales(fits: Sequence[Fit], catalog: Catalog) -> dict[str, list[Sale]]:
     return found
 
 
-def _cheapest(name: str, sales: Sequence[Sale], targets: dict[str, Target | None], found: Replicas, job: ServingJob) -> ComparisonRow:
+def _cheapest(name: str, sales: Sequence[Sale], found: dict[str, tuple[Replica, ...]], job: ServingJob) -> ComparisonRow:
     """The replica with the lowest cost per request among the machines of an accelerator; without a price the fastest per accelerator."""
     rows = []
     for sale in sales:
-        t = targets[sale.machine.name]
-        replicas = found[t] if t else ()
+        replicas = found.get(sale.machine.name, ())
         rows += [priced(replica, sale, job) for replica in ([of_fit(sale.fit, replicas, job)] if sale.fit and replicas else replicas)]
     if not rows:
         reason = Reason.UNPUBLISHED if sales else Reason.REGIONS_UNKNOWN
@@ -155,11 +169,12 @@ def _cheapest(name: str, sales: Sequence[Sale], targets: dict[str, Target | None
 
 
 def _order(row: ComparisonRow) -> tuple:
-    """Possible before impossible, priced before unpriced, cheapest, nearest to its limits, fewest accelerators."""
+    """Possible before impossible, stacks that can be built, priced ones, cheapest, nearest to their limits, with fewest accelerators."""
     r, cost = row.replica, row.planned_usd_per_request
     distance = max((x.distance for x in r.rejections), default=1.0)
     speed = (r.planned_requests_per_s or 0.0) / max(r.accelerators, 1)
-    return (not row.runs, cost is None, cost or 0.0, distance, -speed, r.accelerators, row.rank or 0, row.machine, row.region)
+    usable = (not row.runs, bool(row.not_buildable), cost is None)
+    return (*usable, cost or 0.0, distance, -speed, r.accelerators, row.rank or 0, row.machine, row.region)
 
 
 def priced(made: Replica, sale: Sale, job: ServingJob) -> ComparisonRow:
@@ -187,6 +202,7 @@ def priced(made: Replica, sale: Sale, job: ServingJob) -> ComparisonRow:
         capacity=sale.capacity,
         rank=sale.rank,
         unsupported=serves_not,
+        not_buildable=sale.fit.not_buildable if sale.fit else None,
     )
 
 

@@ -130,9 +130,11 @@ def busy_loads(mean: float, p95: float, idle_share: float) -> tuple[float, ...]:
     return tuple(min(high * x, p95) for x in shape)
 
 
-def cold_start_s(weights_bytes: float, t: TrafficAssumptions = TRAFFIC_ASSUMPTIONS) -> float:
-    """Seconds from zero machines to the first response."""
-    return t.boot_s + t.image_bytes / t.pull_bytes_per_s + weights_bytes / t.weights_bytes_per_s + t.engine_s
+def cold_start_s(weights_bytes: float, network_bytes_per_s: float | None = None, t: TrafficAssumptions = TRAFFIC_ASSUMPTIONS) -> float:
+    """Seconds from zero machines to the first response. network_bytes_per_s: baseline of a machine, where lower."""
+    network = network_bytes_per_s or math.inf
+    pull, read = min(t.pull_bytes_per_s, network), min(t.weights_bytes_per_s, network)
+    return t.boot_s + t.image_bytes / pull + weights_bytes / read + t.engine_s
 
 
 @dataclass(frozen=True)
@@ -150,10 +152,8 @@ class Month:
     cold_start_s: float
 
 
-def month(
-    s: ServiceCost, mean: float, p95: float, idle_share: float, weights_bytes: float, t: TrafficAssumptions = TRAFFIC_ASSUMPTIONS
-) -> Month:
-    """idle_share: share of hours without traffic. weights_bytes: read at a cold start."""
+def month(s: ServiceCost, mean: float, p95: float, idle_share: float, start_s: float, t: TrafficAssumptions = TRAFFIC_ASSUMPTIONS) -> Month:
+    """idle_share: share of hours without traffic. start_s: of a cold start."""
     loads = busy_loads(mean, p95, idle_share)
     idle = idle_share if loads else 1.0
 
@@ -171,7 +171,7 @@ def month(
         follows_usd=cost(s),
         fixed_usd=None if fixed is None else fixed * t.month_h,
         kept_warm_usd=cost(replace(s, least=max(s.least, 1))),
-        cold_start_s=cold_start_s(weights_bytes, t),
+        cold_start_s=start_s,
     )
 
 

@@ -4,11 +4,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from rackwright.catalog.rows import Accelerator, Machine
 from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.evaluation.host_limits import fed_machine
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.metrics import ParallelLayout
+from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.plan import Fit
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.cpu_only import CpuMachine, evaluate_cpu
@@ -62,6 +65,19 @@ def of_fit(fit: Fit, replicas: Sequence[Replica], job: ServingJob) -> Replica:
     too_few = job.rate / (count - 1) * (1 - 1e-9) if count > max(job.min_replicas, 1) else math.inf
     planned = min(max(highest, job.rate / count), too_few)
     return replace(found, planned_requests_per_s=planned, requests_per_s=found.requests_per_s.scaled(planned / highest))
+
+
+def fed_replica(replica: Replica, machine: Machine, accelerator: Accelerator | None, work: HostWork, a: Assumptions) -> Replica:
+    """The replica at the rate that the host of its machine feeds within the planned utilisation, where that is lower."""
+    planned, interval = replica.planned_requests_per_s, replica.requests_per_s
+    if not planned or interval is None or machine.kind == "cpu" or replica.accelerators > machine.accelerator_count:
+        return replica
+    on_machine = machine.accelerator_count // replica.accelerators
+    fed = fed_machine(machine, accelerator, planned / a.max_utilisation / replica.accelerators, work)
+    share = fed.samples_per_s * a.max_utilisation / on_machine / planned
+    if fed.term is None or share >= 1:
+        return replica
+    return replace(replica, planned_requests_per_s=planned * share, requests_per_s=interval.scaled(share))
 
 
 def replicas_on(job: ServingJob, targets: Sequence[Target], a: Assumptions, c: Calibration) -> Replicas:

@@ -1,12 +1,13 @@
 """Economics of a serving spec: cost over load and over a month, revenue, and the same service on other accelerators."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from pydantic import TypeAdapter
 
+from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
@@ -14,12 +15,14 @@ from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.economics import formulas
-from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, list_sales, on_cpu, target_of
+from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, list_sales, on_cpu, replicas_by_machine, target_of
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
 from rackwright.sizing.economics.replica import of_fit, replicas_on
 from rackwright.sizing.inference_inputs import inference_inputs
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.model_of_spec import architecture_of
+from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
+from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
 from rackwright.sizing.rejection import Rejection
@@ -29,6 +32,13 @@ from rackwright.spec.workload import Serve
 
 MONTHS_COMPARED = 8
 """Number of fits whose month is compared with that of the chosen one."""
+HOST_ASSUMPTIONS = {
+    "diffusion": ("encode_s", "inference_worker_vcpus", "system_vcpus", "diffusion_bytes"),
+    "vision": ("inference_decode_bytes_per_s", "inference_worker_vcpus", "system_vcpus", "vision_bytes", "decoded_per_byte"),
+    "encoder": ("tokens_per_s", "inference_worker_vcpus", "system_vcpus"),
+    "llm": ("tokens_per_s", "inference_worker_vcpus", "system_vcpus"),
+}
+"""Kind of model -> assumptions about the hosts of its services; of language models those that compute embeddings."""
 MIN_SAVING = 0.05
 """Share of the monthly cost below which a saving is not reported."""
 
@@ -93,16 +103,18 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     w, fit = _serving(spec), plan.chosen
     if fit is None:
         return None
-    job, c, kind = serving_job(w, a, catalog), calibrated(spec), architecture_of(w.model)[0].kind
-    services = _services(w, job, plan.fits[:MONTHS_COMPARED], catalog, a, c)
+    job, c, kind = serving_job(w, a), calibrated(spec), architecture_of(w.model)[0].kind
+    work = HostWork.of(spec, plan.facts, catalog)
+    services = _services(w, job, plan.fits[:MONTHS_COMPARED], catalog, a, c, work)
     s, p95 = services[0], job.rate
     mean = w.mean_requests_per_second or p95 / TRAFFIC_ASSUMPTIONS.peak_to_mean
     full = s.requests_per_s * s.copies * s.least_machines
-    months = [formulas.month(service, mean, p95, w.idle, plan.facts.weights_bytes) for service in services]
+    months = _months(w, plan, services, mean, p95, catalog)
     earned = w.revenue_per_request
     if earned is None and w.revenue is not None and job.generates:
         earned = w.revenue * job.output_tokens
-    rows = compare(job, catalog, ACCELERATORS, plan.fits, a, c)
+    names = [name for name in ACCELERATORS if query.accelerator(catalog, name)]
+    rows = compare(job, catalog, names, plan.fits, a, c, work)
     return Economics(
         spec=spec.name,
         model=plan.facts.model,
@@ -121,14 +133,14 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         revenue=formulas.returns(s, earned, mean, months[0].follows_usd, w.investment),
         comparison=rows,
         report=_field_report(job, catalog, a, c) if kind == "diffusion" else None,
-        assumptions=_assumptions(w, job, a),
+        assumptions=_assumptions(w, kind, services, work, a),
         evidence=fit.evidence,
-        notes=(*_cheaper(months[0], {f.candidate.label: m for f, m in zip(plan.fits[1:], months[1:], strict=False)}), *_notes(w, s, job)),
+        notes=(*_cheaper(months, plan.fits), *_notes(w, s, job)),
         overruled=fit.overruled,
     )
 
 
-def serving_job(w: Serve, a: Assumptions = DEFAULT, catalog: Catalog | None = None) -> ServingJob:
+def serving_job(w: Serve, a: Assumptions = DEFAULT) -> ServingJob:
     """The service of a workload as the search of its plan takes it."""
     job = inference_inputs(w, a).job
     assert isinstance(job, ServingJob)
@@ -144,15 +156,16 @@ def _serving(spec: Spec) -> Serve:
     raise UserError([problem], spec.name)
 
 
-def _services(w: Serve, job: ServingJob, fits: Sequence[Fit], catalog: Catalog, a: Assumptions, c: Calibration) -> tuple[ServiceCost, ...]:
+def _services(
+    w: Serve, job: ServingJob, fits: Sequence[Fit], catalog: Catalog, a: Assumptions, c: Calibration, work: HostWork
+) -> tuple[ServiceCost, ...]:
     """Rate and price of a replica of each fit, in order."""
     machines = {fit.candidate.machine: catalog.machine(fit.candidate.machine) for fit in fits}
-    targets = {name: target_of(machine, catalog) for name, machine in machines.items()}
-    found = replicas_on(job, [t for t in targets.values() if t], a, c)
+    found = replicas_by_machine(job, machines.values(), catalog, a, c, work)
     services = []
     for fit in fits:
-        t, machine = targets[fit.candidate.machine], machines[fit.candidate.machine]
-        replicas = found[t] if t else [r for r in [on_cpu(job, machine, a)] if r]
+        name = fit.candidate.machine
+        replicas = found.get(name) or [r for r in [on_cpu(job, machines[name], a)] if r]
         services.append(_service(w, job, fit, of_fit(fit, replicas, job).planned_requests_per_s if replicas else None))
     return tuple(services)
 
@@ -167,6 +180,13 @@ def _service(w: Serve, job: ServingJob, fit: Fit, rate: float | None) -> Service
     return ServiceCost(rate or job.rate / c.replicas, usd, tokens, 0 if w.scale_to_zero else w.min_replicas, copies)
 
 
+def _months(w: Serve, plan: SizingPlan, services: Sequence[ServiceCost], mean: float, p95: float, catalog: Catalog) -> list[Month]:
+    """A month of each service, of the fits of the plan in order. mean, p95: requests/s."""
+    nodes = (catalog.machine(fit.candidate.machine) for fit in plan.fits)
+    starts = (formulas.cold_start_s(plan.facts.weights_bytes, node.sustained_network_bytes_per_s) for node in nodes)
+    return [formulas.month(service, mean, p95, w.idle, start_s) for service, start_s in zip(services, starts, strict=False)]
+
+
 def _field_report(job: ServingJob, catalog: Catalog, a: Assumptions, c: Calibration) -> FieldReport:
     """Ratios of full rates, whatever the latency goal: the published report states none."""
     names = (REPORT_TPU, *(name for name, _ in REPORTED))
@@ -178,19 +198,27 @@ def _field_report(job: ServingJob, catalog: Catalog, a: Assumptions, c: Calibrat
     return FieldReport("SDXL + LoRA", REPORTED, REPORT_TPU, ours, REPORT_SOURCE)
 
 
-def _assumptions(w: Serve, job: ServingJob, a: Assumptions) -> tuple[Assumption, ...]:
-    unused = {"denoising_passes"} if job.generates else set()
-    unused |= {"peak_to_mean"} if w.mean_requests_per_second is not None else set()
-    shared = (item for item in a.listed("serving") if item.name in ("max_utilisation", "denoising_passes"))
-    return tuple(item for item in (*shared, *listed(TRAFFIC_ASSUMPTIONS)) if item.name not in unused)
+def _assumptions(w: Serve, kind: str, services: Sequence[ServiceCost], work: HostWork, a: Assumptions) -> tuple[Assumption, ...]:
+    """The assumptions behind the numbers of these economics. kind: of the model; services: their cost; work: of their hosts."""
+    used = {"max_utilisation", "boot_s", "image_bytes", "pull_bytes_per_s", "weights_bytes_per_s", "engine_s"}
+    used |= {"denoising_passes"} if kind == "diffusion" and not (w.image and w.image.steps) else set()
+    used |= {"peak_to_mean"} if w.mean_requests_per_second is None else set()
+    used |= {"month_h"} if w.revenue is not None or w.revenue_per_request is not None or services[0].usd_per_hour is not None else set()
+    found = [item for item in (*a.listed("serving"), *listed(TRAFFIC_ASSUMPTIONS)) if item.name in used]
+    hosts = HOST_ASSUMPTIONS.get(kind, ()) if work.has_samples else ()
+    return (*{item.name: item for item in found}.values(), *(item for item in listed(NODE_ASSUMPTIONS) if item.name in hosts))
 
 
-def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[Note]:
-    """A fit that costs less with autoscaling. The plan is sized for p95, where machines with several replicas cost no more."""
-    cheapest = min(((m.follows_usd, name) for name, m in others.items() if m.follows_usd is not None), default=None)
-    if cheapest and chosen.follows_usd is not None and cheapest[0] < chosen.follows_usd * (1 - MIN_SAVING):
-        usd, name = cheapest
-        yield Note(NoteKind.CHEAPER_WITH_AUTOSCALING, {"machines": name, "usd": usd, "saved_usd": chosen.follows_usd - usd})
+def _cheaper(months: Sequence[Month], fits: Sequence[Fit]) -> Iterator[Note]:
+    """A fit that can be built and costs less with autoscaling than the first one. months: of the first fits, in order.
+
+    The plan is sized for p95, where machines with several replicas cost no more.
+    """
+    chosen, pairs = months[0].follows_usd, zip(fits[1:], months[1:], strict=False)
+    costs = ((m.follows_usd, fit.candidate.label) for fit, m in pairs if m.follows_usd is not None and not fit.not_buildable)
+    usd, name = min(costs, default=(0.0, ""))
+    if name and chosen is not None and usd < chosen * (1 - MIN_SAVING):
+        yield Note(NoteKind.CHEAPER_WITH_AUTOSCALING, {"machines": name, "usd": usd, "saved_usd": chosen - usd})
 
 
 def _notes(w: Serve, s: ServiceCost, job: ServingJob) -> Iterator[Note]:

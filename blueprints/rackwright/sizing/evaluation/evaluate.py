@@ -12,7 +12,7 @@ from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.host_limits import fed_by_host
-from rackwright.sizing.evaluation.transfers import Buckets, written_checkpoints
+from rackwright.sizing.evaluation.transfers import Buckets, unpriced_transfers, written_checkpoints
 from rackwright.sizing.metrics import Goodput, Interval, Memory
 from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind
@@ -104,13 +104,13 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     moved = _transfers(offer, run, goals)
     paid = sum(each.usd or 0.0 for each in moved)
     rejections += _goal_rejections(offer, run, cost and cost.plus(Interval(paid, paid, paid)), goals)
-    rejections += _no_price(offer, goals) if offer.pinned or not rejections else ()
+    rejections += _no_price(offer, goals) if all(r.need is not None for r in rejections) or offer.pinned else ()
     if len(rejections) > 1:
         rejections = sorted(dict.fromkeys(rejections), key=lambda r: -r.distance)
     candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
     if outcome.memory is None or any(r.limit not in OVERRULABLE or not offer.pinned for r in rejections):
         return Rejected(candidate, tuple(rejections), cost.p50 if cost else None, run.finish.p50 if run.finish else None)
-    bound = limit or next((note for note in outcome.notes if note.kind is NoteKind.INPUT_PIPELINE), None)
+    bound = limit or next((note for note in outcome.notes if note.kind is NoteKind.HOST_LIMIT_OF_SERVICE), None)
     tightest = bound or _tightest(outcome.memory, bool(offer.accelerator), cost, run.finish, goals)
     return Fit(
         candidate=candidate, memory=outcome.memory, speed=outcome.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
@@ -146,6 +146,7 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
     yield from _accelerator_notes(offer, outcome, goals)
     yield from outcome.notes
     yield from _idle(offer, nodes, outcome, run.duration)
+    yield from unpriced_transfers(_transfers(offer, run, goals))
     if run.wait:
         low, likely, high = (s / HOUR for s in (run.wait.p10, run.wait.p50, run.wait.p90))
         yield Note(NoteKind.QUEUE_ASSUMED, {"low_h": low, "likely_h": likely, "high_h": high})
@@ -273,7 +274,8 @@ def _goal_rejections(offer: Offer, run: RunTimes, cost: Interval | None, goals: 
 
 
 def _no_price(offer: Offer, goals: GoalLimits) -> Iterator[Rejection]:
-    """A candidate without a published price never satisfies a budget. Machines that the user owns cost nothing more."""
+    """A candidate without a published price never satisfies a budget, also where it fails a number that the spec can change. Machines
+    that the user owns cost nothing more."""
     o = offer.offering
     if goals.max_cost_usd is not None and offer.price_usd_per_hour is None and not profile(o.cloud).is_owned:
         yield Rejection(Limit.PRICE, reason=Reason.NO_PRICE, subject=f"{offer.machine.name} {o.capacity} in {o.region}")

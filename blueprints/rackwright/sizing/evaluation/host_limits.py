@@ -1,11 +1,19 @@
-"""The rate of a candidate that its hosts can feed, where that is lower than the rate of its accelerators."""
+"""The rate of a candidate that its hosts can feed, where that is lower than the rate of its accelerators.
 
+A run becomes slower, a service needs more machines.
+"""
+
+import math
 from dataclasses import replace
 
-from rackwright.sizing.node.host_rate import host_rate
+from rackwright.catalog.rows import Accelerator, Machine
+from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.job import Job, ServingJob
+from rackwright.sizing.node.host_rate import HostRate, host_rate
 from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.offers.offer import Offer
+from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import Outcome
 
 
@@ -13,7 +21,7 @@ def fed_by_host(offer: Offer, nodes: int, outcome: Outcome, work: HostWork) -> t
     """The outcome of a run that ends at the rate that its hosts feed, and what limits it; unchanged where its accelerators do."""
     speed, machine = outcome.speed, offer.machine
     rate = speed.samples_per_s
-    if machine.kind == "cpu" or not rate or outcome.work_s is None or not (work.sample.vcpu_s or work.sample.read_bytes):
+    if machine.kind == "cpu" or not rate or outcome.work_s is None or not work.has_samples:
         return outcome, None
     found = host_rate(work.host(machine, offer.accelerator, nodes), work.sample, rate / nodes)
     if found.term is None:
@@ -32,3 +40,35 @@ def fed_by_host(offer: Offer, nodes: int, outcome: Outcome, work: HostWork) -> t
     )
     limit = Note(NoteKind.HOST_LIMIT, {"part": str(found.term), "samples_per_s": fed, "wanted_per_s": rate, "machine": machine.name})
     return replace(outcome, speed=slowed, work_s=outcome.work_s * slower), limit
+
+
+def fed_machine(machine: Machine, accelerator: Accelerator | None, samples_per_s: float, work: HostWork) -> HostRate:
+    """What one machine of a service feeds. samples_per_s: of one of its accelerators alone."""
+    wanted = samples_per_s * max(machine.accelerator_count, 1)
+    return host_rate(work.host(machine, accelerator, 1), work.sample, wanted) if work.has_samples else HostRate(wanted)
+
+
+def served_by_hosts(found: Outcome, job: Job, machine: Machine, accelerator: Accelerator | None, work: HostWork, a: Assumptions) -> Outcome:
+    """The outcome of a service with the machines whose hosts feed the peak rate within the planned utilisation, where they are more.
+
+    Each machine then has a replica on every accelerator. The rates are those that the hosts feed. Other outcomes stay as they are.
+    """
+    s, each = found.speed, machine.accelerator_count
+    if not isinstance(job, ServingJob) or job.ends or found.rejections or not s.samples_per_s or not each:
+        return found
+    fed = fed_machine(machine, accelerator, s.samples_per_s, work)
+    if fed.term is None:
+        return found
+    nodes = max(math.ceil(job.rate / (fed.samples_per_s * a.max_utilisation)), found.nodes)
+    replicas = max(nodes * each if nodes > found.nodes else 0, found.replicas)
+    rate = min(fed.samples_per_s * nodes / replicas, s.samples_per_s)
+    if rate == s.samples_per_s and nodes == found.nodes:
+        return found
+    values = {"part": str(fed.term), "samples_per_s": fed.samples_per_s, "wanted_per_s": s.samples_per_s * each, "machine": machine.name}
+    added = (Note(NoteKind.HOST_LIMIT_OF_SERVICE, values),) if nodes > found.nodes else ()
+    many = Rejection(Limit.THROUGHPUT, replicas, job.max_replicas, "replicas", Reason.REPLICA_LIMIT)
+    return replace(
+        found, speed=replace(s, samples_per_s=rate, units_per_s=rate * replicas * job.sample.units), nodes=nodes, replicas=replicas,
+        max_replicas=max(replicas, found.max_replicas), notes=(*found.notes, *added),
+        rejections=(many,) if job.max_replicas is not None and replicas > job.max_replicas else (),
+    )  # fmt: skip

@@ -1,15 +1,18 @@
-"""Data that a run moves between regions or clouds, and its price: the dataset to the machines, checkpoints to their bucket."""
+"""Data that a run moves between regions or clouds, and its price: data to the machines, checkpoints or results to their bucket."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rackwright.catalog.offerings import Fee
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import profile, profiles
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Transfer, WorkloadFacts
+from rackwright.spec.media import BatchData, BatchProgress
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import TRAINING
+from rackwright.spec.workload import TRAINING, Batch, Workload
+from rackwright.spec.workload_parts import Checkpoint, Data
 from rackwright.units import GIB
 
 
@@ -26,21 +29,26 @@ class Location:
 
 @dataclass(frozen=True)
 class Buckets:
-    """Where the data of a run is, as far as the spec has it, with the bytes that move. None: a bucket of the stack, or not known."""
+    """Where the data of a run is, as far as the spec has it, with the bytes that move. None: a bucket of the stack, or not known.
+
+    written: what goes to the bucket of the checkpoints. Its size is unknown for results of a batch (`checkpoint_bytes` 0).
+    """
 
     catalog: Catalog
     data: Location | None = None
     dataset_bytes: float = 0.0
     checkpoints: Location | None = None
     checkpoint_bytes: float = 0.0
+    written: str = "checkpoints"
 
     @staticmethod
     def of(spec: Spec, facts: WorkloadFacts, catalog: Catalog) -> "Buckets":
         w = spec.workload
-        if not isinstance(w, TRAINING):
+        if not isinstance(w, (*TRAINING, Batch)):
             return Buckets(catalog)
-        data, checkpoints = location(w.data.uri, w.data.region), location(w.checkpoint.uri, w.checkpoint.region)
-        return Buckets(catalog, data, facts.dataset_bytes, checkpoints, facts.checkpoint_bytes)
+        data, written = location(w.data.uri, w.data.region), "results" if isinstance(w, Batch) else "checkpoints"
+        checkpoints = location(w.checkpoint.uri, w.checkpoint.region) if w.checkpoint else None
+        return Buckets(catalog, data, facts.dataset_bytes, checkpoints, facts.checkpoint_bytes, written)
 
     def transfers(self, cloud: str, region: str, checkpoints: float) -> Iterator[Transfer]:
         """What leaves a region or a cloud for machines in a region. checkpoints: number that the run writes.
@@ -51,7 +59,7 @@ class Buckets:
         if self.data and _are_apart(self.data, machines):
             yield self._transfer("data", self.data, machines, self.dataset_bytes or None)
         if self.checkpoints and _are_apart(self.checkpoints, machines):
-            yield self._transfer("checkpoints", machines, self.checkpoints, checkpoints * self.checkpoint_bytes)
+            yield self._transfer(self.written, machines, self.checkpoints, checkpoints * self.checkpoint_bytes or None)
 
     def _transfer(self, what: str, source: Location, target: Location, size: float | None) -> Transfer:
         fee = transfer_fee(source, target, self.catalog)
@@ -59,6 +67,13 @@ class Buckets:
         gib = None if size is None else size / GIB
         elsewhere = fee.region if fee and fee.region and fee.region != source.region else ""
         return Transfer(what, str(source), str(target), gib, usd, fee.as_of if fee else "", fee.source if fee else "", elsewhere)
+
+
+def named_buckets(w: Workload) -> dict[str, Data | Checkpoint | BatchData | BatchProgress]:
+    """Parts of a run that may name a bucket and its region, by their key in the spec."""
+    if not isinstance(w, (*TRAINING, Batch)):
+        return {}
+    return {"data": w.data, **({"checkpoint": w.checkpoint} if w.checkpoint else {})}
 
 
 def location(uri: str | None, region: str | None) -> Location | None:
@@ -87,6 +102,14 @@ def transfer_fee(source: Location, target: Location, catalog: Catalog) -> Fee | 
     if "continent_transfer" in fees and len(continents) == 1:
         return catalog.fee(fees["continent_transfer"], source.cloud, source.region or "")
     return None
+
+
+def unpriced_transfers(transfers: Iterable[Transfer]) -> Iterator[Note]:
+    """Transfers that the cost of the candidate leaves out."""
+    for moved in transfers:
+        if moved.usd is None:
+            kind = NoteKind.TRANSFER_UNPRICED if moved.usd_per_gib is None else NoteKind.TRANSFER_OF_UNKNOWN_SIZE
+            yield Note(kind, {"what": moved.what, "source": moved.source, "target": moved.target})
 
 
 def _are_apart(bucket: Location, machines: Location) -> bool:

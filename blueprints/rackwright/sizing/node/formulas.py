@@ -62,15 +62,6 @@ def training_vcpus(
     return float(math.ceil(b.system_vcpus + b.worker_vcpus_per_accelerator * accelerators + work - 1e-9))
 
 
-def decoded_images_per_s(
-    vcpus: int, accelerators: int, sample_bytes: float, training: bool, b: NodeAssumptions = NODE_ASSUMPTIONS
-) -> float:
-    """Images per second that the CPUs of a node decode beside the processes of its accelerators. sample_bytes: of one image on disk."""
-    workers = b.worker_vcpus_per_accelerator if training else b.inference_worker_vcpus
-    free = max(vcpus - b.system_vcpus - workers * accelerators, b.system_vcpus)
-    return free * (b.decode_bytes_per_s if training else b.inference_decode_bytes_per_s) / sample_bytes
-
-
 def batch_vcpus(accelerators: int, images_per_s: float, sample_bytes: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
     """vCPUs of a node that processes images in batches: decoding, and one process per accelerator."""
     work = images_per_s * sample_bytes / b.inference_decode_bytes_per_s

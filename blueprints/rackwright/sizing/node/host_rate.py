@@ -31,8 +31,8 @@ class SampleWork:
 class Host:
     """A node without its accelerators. Rates in bytes per second, None where not published.
 
-    vcpus: of the node. accelerators: their number. storage_bytes_per_s: sustained rate at which it reads from storage: `storage`, its disk
-    or its network. link_bytes_per_s: between the host and one accelerator.
+    vcpus: of the node. accelerators: their number. storage_bytes_per_s: sustained rate at which it reads samples: `storage`, its disk or
+    its network. link_bytes_per_s: between the host and one accelerator. worker_vcpus: of the processes of one accelerator.
     """
 
     vcpus: int | None
@@ -40,6 +40,7 @@ class Host:
     storage_bytes_per_s: float | None = None
     storage: HostTerm = HostTerm.NETWORK
     link_bytes_per_s: float | None = None
+    worker_vcpus: float = NODE_ASSUMPTIONS.worker_vcpus_per_accelerator
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def host_rate(host: Host, sample: SampleWork, wanted_per_s: float, b: NodeAssump
     """
     limits = {None: wanted_per_s}
     if host.vcpus and sample.vcpu_s:
-        each = sample.vcpu_s + b.worker_vcpus_per_accelerator * host.accelerators / wanted_per_s
+        each = sample.vcpu_s + host.worker_vcpus * host.accelerators / wanted_per_s
         limits[HostTerm.PROCESSORS] = max(host.vcpus - b.system_vcpus, 0.5) / each
     if host.storage_bytes_per_s and sample.read_bytes:
         limits[host.storage] = host.storage_bytes_per_s / sample.read_bytes

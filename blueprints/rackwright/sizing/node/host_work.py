@@ -1,4 +1,4 @@
-"""Work that a run gives to the hosts of its nodes: samples to decode and read, checkpoints to copy and write. From spec and catalog."""
+"""Work of the hosts of nodes: samples to read, decode, tokenize or encode, checkpoints to copy and write. From spec and catalog."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,12 +15,14 @@ from rackwright.sizing.node.host_rate import Host, HostTerm, SampleWork, decodin
 from rackwright.sizing.plan import WorkloadFacts
 from rackwright.sizing.sample import image_bytes
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import TRAINING, Batch, Finetune, Pretrain, Serve
+from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Pretrain, Serve
 
 
 @dataclass(frozen=True)
 class HostWork:
-    """sample: work of one sample, nothing for text. checkpoint_bytes: of one checkpoint. epochs, dataset_bytes: of the data.
+    """sample: work of one sample, nothing for text that is trained on or generated. checkpoint_bytes: of one checkpoint.
+
+    epochs, dataset_bytes: of the data. infers: samples come over the network, from clients or from their bucket, and are not trained on.
 
     links: generation of an accelerator -> bytes/s to its host. disk_bytes_per_s: cloud -> highest rate of the disk of one machine.
     """
@@ -29,8 +31,14 @@ class HostWork:
     checkpoint_bytes: float = 0.0
     dataset_bytes: float = 0.0
     epochs: float = 1.0
+    infers: bool = False
     links: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     disk_bytes_per_s: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether the hosts have work for each sample."""
+        return bool(self.sample.vcpu_s or self.sample.read_bytes)
 
     @staticmethod
     def of(spec: Spec, facts: WorkloadFacts, catalog: Catalog) -> "HostWork":
@@ -41,11 +49,15 @@ class HostWork:
                 disks[place.cloud] = volume.max_read_bytes_per_s
         links = {row.generation: row.host_bytes_per_s for row in catalog.generations}
         epochs = w.data.epochs if isinstance(w, TRAINING) else 1.0
-        return HostWork(_sample_work(w), facts.checkpoint_bytes, facts.dataset_bytes, epochs, links, disks)
+        infers = isinstance(w, (Serve, Batch))
+        return HostWork(_sample_work(w, facts), facts.checkpoint_bytes, facts.dataset_bytes, epochs, infers, links, disks)
 
     def host(self, machine: Machine, accelerator: Accelerator | None, nodes: int) -> Host:
-        """A node of several as one that is fed: one machine reads from its disk, several read from storage over their network."""
-        link, count = self._link(accelerator), max(machine.accelerator_count, 1)
+        """A node of several as one that is fed: one machine trains from its disk, several read from storage over their network, and so do
+        the machines of an inference. The network counts with its baseline."""
+        link, count, b = self._link(accelerator), max(machine.accelerator_count, 1), NODE_ASSUMPTIONS
+        if self.infers:
+            return Host(machine.vcpus, count, machine.sustained_network_bytes_per_s, HostTerm.NETWORK, link, b.inference_worker_vcpus)
         if nodes > 1:
             return Host(machine.vcpus, count, machine.sustained_network_bytes_per_s, HostTerm.NETWORK, link)
         is_local = self.epochs > 1 and (machine.local_nvme_bytes or 0) > self.dataset_bytes > 0
@@ -69,15 +81,25 @@ class HostWork:
         return min(known, default=None)
 
 
+NO_WORK = HostWork()
+
+
 def sample_bytes(w: Pretrain | Finetune | Serve | Batch) -> float:
     """Bytes of one image on disk; 0 where no images are read."""
     return image_bytes(w, architecture_of(w.model)[0])
 
 
-def _sample_work(w: object) -> SampleWork:
-    """Training decodes and augments images; a batch of a vision model decodes them, one of a diffusion model encodes what it makes."""
-    if isinstance(w, Batch) and architecture_of(w.model)[0].kind == "diffusion":
-        return SampleWork(vcpu_s=NODE_ASSUMPTIONS.encode_s)
-    if not isinstance(w, (*TRAINING, Batch)) or not (size := sample_bytes(w)):
+def _sample_work(w: Pretrain | Finetune | Serve | Batch | Custom, facts: WorkloadFacts) -> SampleWork:
+    """Training decodes and augments images; inference decodes those that it reads, encodes those that it makes, and tokenizes documents.
+
+    Text that is generated takes less than a vCPU per node: 0.5 million tokens per second and vCPU.
+    """
+    if isinstance(w, Custom):
         return SampleWork()
-    return decoding(size, isinstance(w, TRAINING))
+    b, trains = NODE_ASSUMPTIONS, isinstance(w, TRAINING)
+    if not trains and facts.unit == "image" and architecture_of(w.model)[0].kind == "diffusion":
+        return SampleWork(b.encode_s, read_bytes=b.diffusion_bytes)
+    if facts.unit == "document" and facts.sample:
+        return SampleWork(float(facts.sample.values["tokens"]) / b.tokens_per_s)
+    size = sample_bytes(w)
+    return decoding(size, trains) if size else SampleWork()

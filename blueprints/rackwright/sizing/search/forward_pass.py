@@ -115,6 +115,7 @@ def _service(job: ServingJob, table: PassTable, target: Target, numbers: str, a:
     latency = _latency(slow, row, job.rate / count, percentile)
     speed = Speed(
         samples_per_s=float(table.batch[row] / table.seconds[row]), ttft_s=latency, concurrency=int(table.batch[row]),
+        ttft_p50_s=_latency(table, row, job.rate / count, percentile),
         requests_per_s=job.rate, unloaded_s=float(table.seconds[0]), batch_size=int(table.batch[row]),
     )  # fmt: skip
     late = answer_rejection(alone, job.ttft, job.latency_key, target.quantization(linear_bytes(numbers)))
@@ -185,5 +186,5 @@ def _memory_rejections(
         reason, subject = Reason.BATCH_MEMORY, str(job.batch_size)
     else:
         remedies = (*target.quantization(linear_bytes(numbers)), Remedy.LARGER_ACCELERATOR)
-        reason, subject = Reason.LIMIT, ""
+        reason, subject = Reason.SAMPLE_MEMORY, ""
     return (Rejection(Limit.DEVICE_MEMORY, need / GIB, have / GIB, "GiB per accelerator", reason, subject, remedies=remedies),)

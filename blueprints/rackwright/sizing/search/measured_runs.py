@@ -33,7 +33,7 @@ def measured_outcome(job: CustomJob, target: Target, precision: str, a: Assumpti
     """Memory of the nearest run, and the rate with the interval of all forms that agree with the runs."""
     smaller = [run for run in job.runs if run.accelerators <= target.accelerators]
     run = max(smaller, key=lambda run: (run.accelerators, run.memory_bytes), default=job.runs[0])
-    memory = Memory(target.chip.memory_bytes, a.max_fill, weights_bytes=run.memory_bytes)
+    memory = Memory(target.chip.memory_bytes, a.max_fill, measured_bytes=run.memory_bytes)
     errors, logs = _forms(job.runs)
     agrees = errors <= max(1.5 * errors.min(), EQUAL_RUNS)
     flops = target.peak(precision) * target.chip.sustained_share
@@ -69,7 +69,8 @@ def _log_rate(first: CustomRun, flops: float, bandwidth_bytes_per_s: float, acce
 def _rejections(job: CustomJob, target: Target, memory: Memory) -> Iterator[Rejection]:
     if memory.fill > memory.max_fill:
         need, have = (size / GIB for size in (memory.total_bytes, memory.capacity_bytes * memory.max_fill))
-        yield Rejection(Limit.DEVICE_MEMORY, need, have, "GiB per accelerator", remedies=(Remedy.LARGER_ACCELERATOR,))
+        larger = (Remedy.LARGER_ACCELERATOR,)
+        yield Rejection(Limit.DEVICE_MEMORY, need, have, "GiB per accelerator", Reason.MEASURED_MEMORY, remedies=larger)
     least = min(run.accelerators for run in job.runs)
     if target.accelerators < least:
         yield Rejection(Limit.THROUGHPUT, least, target.accelerators, "accelerators", Reason.FEWER_THAN_MEASURED)

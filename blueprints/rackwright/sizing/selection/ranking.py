@@ -11,7 +11,7 @@ from rackwright.sizing.selection.near_ties import near_ties, tie_order
 def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_for: str, vertical_first: bool) -> tuple[Fit, ...]:
     """Fits in order of rank.
 
-    Order: met goals before goals overruled by a pin, priced before unpriced, earlier places and capacity modes, one machine before several
+    Order: priced before unpriced, met goals before goals overruled by a pin, earlier places and capacity modes, one machine before several
     unless optimize_for is time, then near ties of the best objective (`near_ties`), then the objective. Of equal servers smaller machines
     first: they scale in smaller steps.
     """
@@ -21,8 +21,7 @@ def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_fo
 
     def placed(f: Fit) -> tuple:
         several = vertical_first and optimize_for != "time" and f.candidate.is_spread
-        last = f.cost_usd is None and not profile(f.candidate.cloud).is_owned
-        return (len(f.overruled), last, order[identity(f.candidate)], several)
+        return (is_unpriced(f), len(f.overruled), order[identity(f.candidate)], several)
 
     first = min(map(placed, fits), default=None)
     tied = {id(f) for f in near_ties([f for f in fits if placed(f) == first], optimize_for)} if first else set()
@@ -39,6 +38,11 @@ def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_fo
         return (*placed(f), equal, objective, hourly, borrowed, step, f.candidate.label)
 
     return tuple(sorted(fits, key=key))
+
+
+def is_unpriced(fit: Fit) -> bool:
+    """Whether the machines are bought at a price that is not published."""
+    return fit.cost_usd is None and not profile(fit.candidate.cloud).is_owned
 
 
 def identity(c: Candidate) -> tuple:

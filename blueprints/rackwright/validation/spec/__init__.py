@@ -5,6 +5,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     blueprint_options,
     capacity,
     machines,
+    measured_runs,
     model_shape,
     objectives,
     own_servers,

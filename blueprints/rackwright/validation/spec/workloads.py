@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from rackwright.catalog.query import nearest
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
-from rackwright.estimator.config import accelerators
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.evaluation.transfers import location
+from rackwright.sizing.evaluation.transfers import location, named_buckets
+from rackwright.spec.media import BatchData, BatchProgress
 from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Serve
 from rackwright.spec.workload_parts import Checkpoint, Data
-from rackwright.units import GIB
 from rackwright.validation.spec.registry import SpecContext, rule
 
 SOURCES = ("base", "config", "architecture")
@@ -196,35 +195,6 @@ def mean_traffic_below_peak(context: SpecContext) -> Iterator[Violation]:
             yield Violation(at / "mean_requests_per_second", "swap the two, or correct one", message)
 
 
-@rule("S-138")
-def custom_workload_has_measured_runs(context: SpecContext) -> Iterator[Violation]:
-    """A custom workload must have `samples` and at least one measured run."""
-    for at, workload in context.each(Custom):
-        if not workload.measured:
-            fix = "such as measured: [{accelerator: A100-80GB, accelerators: 8, memory: 61 GiB, samples_per_second: 420}]"
-            yield Violation(at / "measured", fix, "`measured` lists no run, so the rate on other accelerators is unknown")
-        if workload.parallelism.model_fields_set:
-            fix = "leave it out, and list runs with the parallelism that you want"
-            yield Violation(at / "parallelism", fix, "`parallelism` has no effect on measured runs", about_key=True)
-        if workload.samples is None:
-            yield Violation(at, "such as samples: 10e6", "`samples`, the number of samples of the whole run, is not set")
-
-
-@rule("S-139")
-def measured_accelerators_are_known(context: SpecContext) -> Iterator[Violation]:
-    """The accelerator of a measured run must be in the catalog, with published FLOP/s and memory bandwidth, and hold the run."""
-    for at, workload in context.each(Custom):
-        for index, run in enumerate(workload.measured):
-            try:
-                memory = accelerators.find(run.accelerator, context.catalog).memory_bytes
-                if run.memory > memory:
-                    message = f"{run.accelerator} has {memory / GIB:,.0f} GiB; the run needed {run.memory / GIB:,.0f} GiB"
-                    yield Violation(at / "measured" / index / "memory", "give the peak memory of one accelerator", message)
-            except accelerators.UnknownAccelerator:
-                message = f"{run.accelerator!r} is not an accelerator of the catalog with published FLOP/s and memory bandwidth"
-                yield Violation(at / "measured" / index / "accelerator", "run `rackwright catalog accelerators`", message)
-
-
 # A warning that stops an update: a stack without the job that the spec describes would cost money for nothing. Secrets alone are no job.
 @rule("S-111", Level.WARNING, stage=Stage.BUILD)
 def run_is_used(context: SpecContext) -> Iterator[Violation]:
@@ -274,7 +244,6 @@ def checkpoints_are_not_too_frequent(context: SpecContext) -> Iterator[Violation
             yield Violation(at / "checkpoint" / "interval", f"set auto, or {shortest:g}s or more", message)
 
 
-def _buckets(context: SpecContext) -> Iterator[tuple[At, Data | Checkpoint]]:
-    for at, workload in context.each(*TRAINING):
-        yield at / "data", workload.data
-        yield at / "checkpoint", workload.checkpoint
+def _buckets(context: SpecContext) -> Iterator[tuple[At, Data | Checkpoint | BatchData | BatchProgress]]:
+    for at, workload in context.workloads:
+        yield from ((at / key, part) for key, part in named_buckets(workload).items())
