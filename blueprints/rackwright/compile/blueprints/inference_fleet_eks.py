@@ -54,14 +54,13 @@ from rackwright.stackplan import (
 )
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
-from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, SERVER_PORT
+from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, SERVER_PORT
 from rackwright.stackplan.refs import machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
 """Key of the decision's version pins for the image of Karpenter nodes."""
 FABRIC_ENV = {"FI_PROVIDER": "efa"}
 """Restricts libfabric to EFA; the server image sets the other variables."""
-HUGE_PAGES = "hugepages-2Mi"
 NO_HUGE_PAGES_ENV = {"FI_EFA_USE_HUGE_PAGE": "0"}
 """EFA without huge pages. Karpenter does not know a node's huge pages before it joins, so it starts no node for pods that request them."""
 
@@ -160,7 +159,8 @@ def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Seq
     volume, model = (weights_volume(), WEIGHTS_PATH) if buckets else hub_weights(context)
     after = [pool_key(pool) for pool in pools if pool.provisioner == "karpenter"] + (["storage.weights.claim"] if buckets else [])
     server = model_server(context, buckets, pools[0], volume, model)
-    server = replace(server, after=(*server.after, *after))
+    ordered = sorted(pools, key=lambda pool: pool.preference)
+    server = replace(server, after=(*server.after, *after), preferred_pools=tuple(pool.name for pool in ordered))
     server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
     return _with_efa(context, server, pools[0]) if pools[0].nics else server
 

@@ -21,7 +21,12 @@ def obj(api: str, kind: str, name: str, namespace: str = "", spec: Body | None =
 
 def service_account(namespace: str, name: str) -> ManifestPlan:
     """A service account without automatic API token; the cloud identity is bound to it separately."""
-    return ManifestPlan(f"account.{namespace}.{name}", obj("v1", "ServiceAccount", name, namespace, automountServiceAccountToken=False))
+    return ManifestPlan(account_key(namespace, name), obj("v1", "ServiceAccount", name, namespace, automountServiceAccountToken=False))
+
+
+def account_key(namespace: str, name: str) -> str:
+    """Key of the manifest of a service account."""
+    return f"account.{namespace}.{name}"
 
 
 def run_secrets(workload: Workload, namespace: str) -> tuple[ManifestPlan, ...]:

@@ -8,7 +8,7 @@ from rackwright.catalog.rows import Machine
 from rackwright.compile.kubernetes.manifests import Body, obj, priority_class
 from rackwright.compile.operators.capacity_check import AFTER_KUEUE, API, CAPACITY_CHECK, CHECK_KEY, capacity_check
 from rackwright.stackplan import ManifestPlan, PoolPlan
-from rackwright.stackplan.labels import POOL_LABEL, ROLE_LABEL
+from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, POOL_LABEL, ROLE_LABEL
 from rackwright.units import GIB
 
 LAYER_LABEL, HOST_LABEL = "topology.k8s.aws/network-node-layer-{}", "kubernetes.io/hostname"
@@ -69,7 +69,7 @@ def extra_queues(catalog: Catalog, pools: tuple[PoolPlan, ...], namespace: str) 
     """A queue per additional pool, with the pool's name; jobs use it by name only."""
     manifests: list[ManifestPlan] = []
     for pool in pools:
-        quota = QueueQuota.of(catalog.machine(pool.machine), pool.fabric_interfaces if pool.devices == "plugin" else 0)
+        quota = QueueQuota.of(catalog.machine(pool.machine), pool.fabric_interfaces)
         manifests += [
             _flavor(pool.name, pool, topology=False),
             _cluster_queue(_nominal_quota((pool,), quota), namespace, pool.name, pool.name),
@@ -103,7 +103,7 @@ def _nominal_quota(pools: tuple[PoolPlan, ...], quota: QueueQuota) -> dict[str, 
     if pool.resource:
         nominal[pool.resource] = pool.accelerator_count * nodes
     if quota.fabric_interfaces:
-        nominal |= {"vpc.amazonaws.com/efa": quota.fabric_interfaces * nodes, "hugepages-2Mi": f"{HUGE_PAGES_MIB * nodes}Mi"}
+        nominal |= {EFA_RESOURCE: quota.fabric_interfaces * nodes, HUGE_PAGES: f"{HUGE_PAGES_MIB * nodes}Mi"}
     return nominal
 
 
