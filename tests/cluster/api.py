@@ -81,6 +81,9 @@ class Api:
     def delete(self, body: Body) -> None:
         self.request("DELETE", self.path(body), {"propagationPolicy": "Background", "gracePeriodSeconds": 0})
 
+    def delete_all(self, api_version: str, kind: str, namespace: str = "") -> None:
+        self.request("DELETE", self._folder(api_version, kind, namespace), {"propagationPolicy": "Background", "gracePeriodSeconds": 0})
+
     def items(self, api_version: str, kind: str, namespace: str = "", selector: str = "") -> list[Body]:
         query = f"?labelSelector={selector}" if selector else ""
         return self.request("GET", self._folder(api_version, kind, namespace) + query).body.get("items", [])

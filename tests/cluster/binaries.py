@@ -12,6 +12,8 @@ from pathlib import Path
 
 MODULE = Path(__file__).parent / "binaries"
 NAMES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+STAGES, STAGE_FOLDERS = "stages.yaml", ("node/fast", "node/heartbeat-with-lease", "pod/fast")
+"""What kwok does with nodes and pods: files of its module, joined into one beside its binary."""
 GO_PATH = "/usr/local/go/bin"
 CACHE = Path(os.environ.get("RACKWRIGHT_CLUSTER_CACHE") or Path.home() / ".cache" / "rackwright" / "cluster")
 
@@ -23,7 +25,7 @@ def folder() -> Path:
 
 
 def missing() -> list[str]:
-    return [name for name in NAMES if not (folder() / name).is_file()]
+    return [name for name in (*NAMES, STAGES) if not (folder() / name).is_file()]
 
 
 def etcd() -> str | None:
@@ -40,7 +42,15 @@ def build() -> None:
     partial.mkdir(parents=True, exist_ok=True)
     command = ["nice", "-n", "5", go() or "go", "build", "-p", "2", "-trimpath", "-ldflags=-s -w", "-o", f"{partial}/", "tool"]
     subprocess.run(command, cwd=MODULE, check=True, env=os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false"})
+    _copy_stages(partial / STAGES)
     partial.rename(folder())
+
+
+def _copy_stages(path: Path) -> None:
+    where = subprocess.run([go() or "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"], cwd=MODULE, check=True, capture_output=True)
+    root = Path(where.stdout.decode().strip()) / "kustomize" / "stage"
+    files = [file for name in STAGE_FOLDERS for file in sorted((root / name).glob("*.yaml")) if not file.name.startswith("kustom")]
+    path.write_text("\n---\n".join(file.read_text() for file in files))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.cluster.api import Api
+from tests.cluster.binaries import STAGES
 
 START_S, STOP_S = 60, 4
 POLL_S = 0.25
@@ -21,6 +22,7 @@ CONTROLLERS = (
     "statefulset-controller",
     "job-controller",
     "disruption-controller",
+    "persistentvolume-binder-controller",
     "resourceclaim-controller",
 )
 """Those whose objects the tests read. Node lifecycle is kwok's."""
@@ -55,7 +57,9 @@ class ControlPlane:
         own = ("--leader-elect=false", "--secure-port=0")
         self._run("kube-scheduler", known, *own)
         self._run("kube-controller-manager", known, *own, f"--controllers={','.join(CONTROLLERS)}")
-        self._run("kwok", known, "--manage-all-nodes=true", f"--server-address=127.0.0.1:{self.kwok_port}")
+        self._run(
+            "kwok", known, "--manage-all-nodes=true", f"--server-address=127.0.0.1:{self.kwok_port}", f"--config={self.binaries / STAGES}"
+        )
 
     def stop(self) -> None:
         """Ends the processes in reverse order, each by its pid."""
@@ -92,6 +96,7 @@ class ControlPlane:
             f"--cert-dir={self.folder}",
             f"--token-auth-file={tokens}",
             "--authorization-mode=RBAC",
+            "--disable-admission-plugins=TaintNodesByCondition",  # its taint is removed by the controller of real nodes
             "--service-cluster-ip-range=10.96.0.0/16",
             "--service-account-issuer=https://127.0.0.1",
             f"--service-account-key-file={key}",

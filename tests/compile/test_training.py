@@ -91,8 +91,8 @@ def test_quota_covers_all_resources_of_a_job():
     queue = next(m.body for m in plans.training_plan().manifests if m.key == "queue.cluster-queue")
     amounts = {r["name"]: r["nominalQuota"] for r in queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"]}
     assert amounts == {
-        "cpu": 768,
-        "memory": "8192Gi",
+        "cpu": 4 * 190,
+        "memory": f"{4 * 1880}Gi",
         "nvidia.com/gpu": 32,
         "vpc.amazonaws.com/efa": 128,
         "hugepages-2Mi": "20480Mi",

@@ -33,7 +33,7 @@ def training_plan(context: CompileContext) -> StackPlan:
     pools, extras = clients[: len(sized)], clients[len(sized) :]
     pool, everything, machine = pools[0], (system_pool(context, place), *clients), context.machine
     releases = _releases(context, clients, has_fallback=len(sized) > 1)
-    quota = QueueQuota.of(machine, (machine.efa_interfaces or 0) if pool.nics else 0)
+    quota = QueueQuota.of(machine, pool, place.cloud)
     addons = eks_addons(*(["lustre"] if file_system else []))
     volumes = lustre_volume(file_system, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
     return StackPlan(
@@ -54,7 +54,7 @@ def training_plan(context: CompileContext) -> StackPlan:
         manifests=(
             *team_objects(context),
             *queues(pools, quota, context.namespace, aws_topology_levels(machine) if quota.fabric_interfaces else ()),
-            *extra_queues(context.catalog, extras, context.namespace),
+            *extra_queues(context.catalog, place.cloud, extras, context.namespace),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
             allow_metrics(context.namespace),

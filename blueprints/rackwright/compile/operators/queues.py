@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.compile.kubernetes.manifests import Body, obj, priority_class
+from rackwright.compile.nodes.allocatable import cpus_for_jobs, memory_gib_for_jobs
 from rackwright.compile.operators.capacity_check import AFTER_KUEUE, API, CAPACITY_CHECK, CHECK_KEY, capacity_check
 from rackwright.stackplan import ManifestPlan, PoolPlan
 from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, POOL_LABEL, ROLE_LABEL
-from rackwright.units import GIB
 
 LAYER_LABEL, HOST_LABEL = "topology.k8s.aws/network-node-layer-{}", "kubernetes.io/hostname"
 """Layer 1 is the spine, the last one the leaf (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
@@ -29,15 +29,15 @@ def aws_topology_levels(machine: Machine) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class QueueQuota:
-    """Resources of one node for jobs."""
+    """Resources of one node for jobs: with those of the machine, a job for whole machines is admitted and never placed."""
 
     cpu: int
     memory_gib: int
     fabric_interfaces: int = 0
 
     @staticmethod
-    def of(machine: Machine, fabric_interfaces: int = 0) -> "QueueQuota":
-        return QueueQuota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric_interfaces)
+    def of(machine: Machine, pool: PoolPlan, cloud: str) -> "QueueQuota":
+        return QueueQuota(cpus_for_jobs(machine), memory_gib_for_jobs(machine, pool, cloud), pool.fabric_interfaces)
 
 
 def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, levels: tuple[str, ...] = ()) -> tuple[ManifestPlan, ...]:
@@ -65,11 +65,11 @@ def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, level
     )
 
 
-def extra_queues(catalog: Catalog, pools: tuple[PoolPlan, ...], namespace: str) -> tuple[ManifestPlan, ...]:
+def extra_queues(catalog: Catalog, cloud: str, pools: tuple[PoolPlan, ...], namespace: str) -> tuple[ManifestPlan, ...]:
     """A queue per additional pool, with the pool's name; jobs use it by name only."""
     manifests: list[ManifestPlan] = []
     for pool in pools:
-        quota = QueueQuota.of(catalog.machine(pool.machine), pool.fabric_interfaces)
+        quota = QueueQuota.of(catalog.machine(pool.machine), pool, cloud)
         manifests += [
             _flavor(pool.name, pool, topology=False),
             _cluster_queue(_nominal_quota((pool,), quota), namespace, pool.name, pool.name),
