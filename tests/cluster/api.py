@@ -114,7 +114,7 @@ def _root(api_version: str) -> str:
     return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
 
 
-def wait_until(condition: Callable[[], Any], seconds: float = 20) -> Any:
+def wait_until(condition: Callable[[], Any], seconds: float = 40) -> Any:
     """The first true value of `condition`, which is called four times a second; the last value after `seconds`."""
     ends = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < ends:

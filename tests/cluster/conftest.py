@@ -8,6 +8,7 @@ import yaml
 from tests.cluster import binaries
 from tests.cluster.api import Api, wait_until
 from tests.cluster.control_plane import running
+from tests.cluster.page import Report
 from tests.compile.contracts import ROOT
 
 CRDS_READY_S = 30
@@ -30,6 +31,12 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     with running(binaries.folder(), etcd, tmp_path_factory.mktemp("cluster")) as plane:
         _install_crds(plane.api)
         yield plane.api
+
+
+@pytest.fixture(scope="session")
+def report() -> Report:
+    """What the tests of this run found, for docs/control-plane.md."""
+    return Report()
 
 
 def _install_crds(api: Api) -> None:

@@ -57,9 +57,8 @@ class ControlPlane:
         own = ("--leader-elect=false", "--secure-port=0")
         self._run("kube-scheduler", known, *own)
         self._run("kube-controller-manager", known, *own, f"--controllers={','.join(CONTROLLERS)}")
-        self._run(
-            "kwok", known, "--manage-all-nodes=true", f"--server-address=127.0.0.1:{self.kwok_port}", f"--config={self.binaries / STAGES}"
-        )
+        serving, stages = f"--server-address=127.0.0.1:{self.kwok_port}", f"--config={self.binaries / STAGES}"
+        self._run("kwok", known, "--manage-all-nodes=true", serving, stages)
 
     def stop(self) -> None:
         """Ends the processes in reverse order, each by its pid."""

@@ -4,9 +4,10 @@ import math
 from typing import Any
 
 from rackwright.catalog import Catalog
+from rackwright.catalog.rows import Machine
 from rackwright.stackplan import PoolPlan, ReleasePlan, StackPlan
 from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES
-from rackwright.units import MIB
+from rackwright.units import GIB, MIB
 
 from tests.compile.contracts import chart_values
 
@@ -41,7 +42,7 @@ def node(plan: StackPlan, pool: PoolPlan, number: int) -> Body:
         "cpu": f"{_cpu_millis(machine.vcpus)}m",
         "memory": f"{_memory_mib(machine.memory_bytes, pool)}Mi",
         "pods": str(pool.max_pods or 110),
-        "ephemeral-storage": f"{math.floor(pool.disk.size_gib * 0.9)}Gi",
+        "ephemeral-storage": f"{math.floor(_disk_gib(pool, machine) * 0.9)}Gi",
     }
     amounts |= {pool.resource: str(pool.accelerator_count)} if pool.resource else {}
     if pool.nics:
@@ -57,6 +58,11 @@ def node(plan: StackPlan, pool: PoolPlan, number: int) -> Body:
             "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
         },
     }
+
+
+def _disk_gib(pool: PoolPlan, machine: Machine) -> float:
+    """The local disks, which replace the root disk for pods, or the root disk."""
+    return (machine.local_nvme_bytes or 0) / GIB if pool.local_nvme else pool.disk.size_gib
 
 
 def _cpu_millis(vcpus: int) -> int:

@@ -48,6 +48,16 @@ def test_a_deployment_fails_after_its_node_and_its_start_up_probe(name):
     assert spec["progressDeadlineSeconds"] == 600 + probe["periodSeconds"] * probe["failureThreshold"]
 
 
+def test_downloaded_weights_reserve_disk():
+    """Without a request the scheduler places a server on a node whose disk is full, and the kubelet evicts it."""
+    plan = plans.compiled(plans.eks_fleet_case({"model": {"base": "llama-3.1-8b", "weights": {"uri": "hf://meta-llama/Llama-3.1-8B"}}}))
+    (server,) = manifest(plan, "serving.deployment")["spec"]["template"]["spec"]["containers"]
+    assert server["resources"]["requests"]["ephemeral-storage"] == "17Gi"
+    assert "ephemeral-storage" not in server["resources"]["limits"]
+    (mounted,) = manifest(PLANS["fleet-eks"], "serving.deployment")["spec"]["template"]["spec"]["containers"]
+    assert "ephemeral-storage" not in mounted["resources"]["requests"]
+
+
 def test_servers_prefer_the_pool_that_is_filled_first():
     plan = PLANS["fleet-fallback"]
     affinity = manifest(plan, "serving.deployment")["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]

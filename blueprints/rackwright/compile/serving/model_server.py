@@ -39,7 +39,7 @@ class ModelServer:
     of the autoscaler. hosts: pods of a replica, each on its own node; the first answers. devices: other resources that a pod requests.
     claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
     model. as_root: run as root. folder: working directory.
-    preferred_pools: pools of a fallback in the order in which they are filled.
+    preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
     """
 
     name: str
@@ -72,6 +72,7 @@ class ModelServer:
     as_root: bool = False
     folder: str = ""
     preferred_pools: tuple[str, ...] = ()
+    disk_gib: int = 0
 
     @property
     def labels(self) -> dict[str, str]:
@@ -210,6 +211,7 @@ def container(server: ModelServer) -> Body:
 def process(server: ModelServer, args: tuple[str, ...]) -> Body:
     """Container that loads weights onto accelerators, of a leader or a worker."""
     amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)} | dict(server.devices)
+    disk = {"ephemeral-storage": f"{server.disk_gib}Gi"} if server.disk_gib else {}
     secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": name}}} for name, _ in server.secrets]
     home = {"HOME": HOME, "USER": "server", "TORCHINDUCTOR_CACHE_DIR": f"{HOME}/inductor"}
     return {
@@ -218,7 +220,7 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
         "command": list(server.command),
         "args": list(args),
         "env": [{"name": name, "value": value} for name, value in (home | dict(server.env)).items()] + secrets,
-        "resources": {"requests": amounts, "limits": amounts},
+        "resources": {"requests": amounts | disk, "limits": amounts},
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["NET_RAW"] if server.as_root else ["ALL"]}},
         "volumeMounts": [
             {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": "emptyDir" not in server.weights_volume},
