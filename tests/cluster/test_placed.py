@@ -78,7 +78,7 @@ def test_a_full_fleet_updates_without_another_machine(scene_of):
     deployment = next(manifest.body for manifest in plan.manifests if manifest.body["kind"] == "Deployment")
     assert wait_until(lambda: _status(scene, deployment).get("readyReplicas") == count)
     scene.update(deployment, 8)
-    assert wait_until(lambda: _is_updated(_status(scene, deployment), count), 60), _status(scene, deployment)
+    assert wait_until(lambda: _is_updated(scene, deployment, count), 60), _status(scene, deployment)
 
 
 @pytest.mark.parametrize("order", [("spot", "on-demand"), ("on-demand", "spot")], ids="-then-".join)
@@ -94,6 +94,8 @@ def _status(scene: Scene, deployment: dict) -> dict:
     return scene.api.request("GET", scene.api.path(deployment)).body.get("status", {})
 
 
-def _is_updated(status: dict, count: int) -> bool:
+def _is_updated(scene: Scene, deployment: dict, count: int) -> bool:
+    found = scene.api.request("GET", scene.api.path(deployment)).body
+    status, observed = found["status"], found["metadata"]["generation"]
     wanted = ("replicas", "updatedReplicas", "readyReplicas")
-    return all(status.get(key) == count for key in wanted)
+    return status.get("observedGeneration") == observed and all(status.get(key) == count for key in wanted)

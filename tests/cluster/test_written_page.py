@@ -15,6 +15,4 @@ def test_the_page_equals_the_answers(report):
         pytest.skip("only some tests of this folder ran")
     if os.environ.get("RACKWRIGHT_RENEW") == "cluster":
         PAGE.write_text(report.text(), encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == report.text(), (
-        "renew: RACKWRIGHT_RENEW=cluster make test-cluster"
-    )
+    assert PAGE.read_text(encoding="utf-8") == report.text(), "renew: RACKWRIGHT_RENEW=cluster make test-cluster"

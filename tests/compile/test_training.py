@@ -172,3 +172,12 @@ def test_expiry_counts_from_today_unless_recorded():
 def test_one_node_is_a_box_and_several_are_a_cluster():
     assert plans.training_plan().kind is BlueprintKind.TRAINING_CLUSTER
     assert plans.box_plan().kind is BlueprintKind.BOX
+
+
+def test_a_team_manages_jobs_of_its_namespace_only():
+    found = {m.body["kind"]: m.body for m in plans.training_plan().manifests if m.body["kind"] in ("Role", "RoleBinding")}
+    assert found["RoleBinding"]["subjects"] == [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "team-nlp"}]
+    assert found["RoleBinding"]["roleRef"]["name"] == found["Role"]["metadata"]["name"]
+    allowed = {(resource, verb) for rule in found["Role"]["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    assert {("jobsets", "create"), ("pods/log", "get")} <= allowed
+    assert not {resource for resource, _ in allowed} & {"nodes", "secrets", "roles", "clusterqueues", "*"}

@@ -18,7 +18,7 @@ from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, syste
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claim
-from rackwright.compile.operators.helm_releases import keda, monitoring
+from rackwright.compile.operators.helm_releases import keda, metrics_priority, monitoring
 from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
 from rackwright.compile.operators.queues import HUGE_PAGES_MIB
 from rackwright.compile.operators.versions import SERVER_IMAGES
@@ -99,6 +99,7 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
             *(manifest for pool in karpenter_pools for manifest in karpenter_pool(pool, context.spec.name, context.tags)),
             *_serving_objects(context, network, buckets, pools, server),
             default_storage_class(context.spec.name),
+            metrics_priority(),
         ),
         expected_fabric=fabric_expectation(context.machine) if pools[0].nics else FabricExpectation(),
         pins=version_pins(releases, images, addons),
