@@ -242,7 +242,7 @@ def test_extra_pools_are_in_the_zone_of_the_sized_pool():
     assert {n: [t.key for t in p.taints] for n, p in extra.items()} == {
         "debug": ["nvidia.com/gpu"],
         "trainium": ["aws.amazon.com/neuron"],
-        "cpu": [],
+        "cpu": ["rackwright/pool"],
     }
     assert all(dict(p.labels) == {"rackwright/pool": name} for name, p in extra.items())
     assert [p for p in check(plan) if p.level == "error"] == []
@@ -254,6 +254,8 @@ def test_an_extra_pool_has_a_separate_queue():
     assert {key: with_pools[key] for key in without if key.startswith("queue.")} == {
         k: b for k, b in without.items() if k.startswith("queue.")
     }
+    tolerated = {"key": "rackwright/pool", "operator": "Equal", "value": "cpu", "effect": "NoSchedule"}
+    assert with_pools["queue.flavor.cpu"]["spec"]["tolerations"] == [tolerated]
     (flavor,) = with_pools["queue.cluster-queue.debug"]["spec"]["resourceGroups"][0]["flavors"]
     assert {r["name"]: r["nominalQuota"] for r in flavor["resources"]}["nvidia.com/gpu"] == 8
     assert with_pools["queue.local-queue.debug"]["spec"] == {"clusterQueue": "debug"}

@@ -19,6 +19,10 @@ NOT_KEPT = {"cluster-autoscaler", "neuron-helm-chart"}
 """Charts whose own values are not among the contracts."""
 
 
+PASSED_ON = ("nodeSelector.", "podSecurityContext.")
+"""Values that a chart writes into its pods as they are."""
+
+
 def filled(value):
     """The object with a literal for each ref, an ID that matches every pattern of the CRDs."""
     if isinstance(value, dict):
@@ -36,7 +40,7 @@ def test_every_chart_value_exists_in_the_chart(name):
         if wanted.name not in NOT_KEPT:
             values = chart_values(wanted.chart.rpartition("/")[2], wanted.version)
             found = unknown_paths(wanted.values, values)
-            assert [path for path in found if not path.startswith("nodeSelector.")] == [], wanted.name
+            assert [path for path in found if not path.startswith(PASSED_ON)] == [], wanted.name
 
 
 @needs_contracts
@@ -120,8 +124,8 @@ def test_node_pools_follow_the_order_of_the_spec():
 
 
 def test_the_server_depends_on_its_nodes_and_weights():
-    policies = {"policy.team-chat.deny", "policy.team-chat.allow-basics"}
-    assert {*after(PLANS["fleet-eks"], "serving.deployment")} == policies | {"nodes.gpu.pool", "storage.weights.claim"}
+    first = {"policy.team-chat.deny", "policy.team-chat.allow-basics", "account.team-chat.server"}
+    assert {*after(PLANS["fleet-eks"], "serving.deployment")} == first | {"nodes.gpu.pool", "storage.weights.claim"}
     assert after(PLANS["fleet-eks"], "nodes.gpu.pool") == ("karpenter", "nodes.gpu.class")
     assert release(PLANS["fleet-eks"], "karpenter").after == ("karpenter-crd",)
 

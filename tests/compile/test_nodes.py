@@ -154,3 +154,12 @@ def test_unsupported_node_settings_are_rejected(case, code):
     with pytest.raises(UserError) as refused:
         compile_plan(*case, today=plans.TODAY)
     assert code in {problem.code for problem in refused.value.problems}
+
+
+def test_claims_of_an_extra_pool_have_quotas():
+    """Kueue counts claims of the driver as the resource, and never admits a job whose resource has no quota."""
+    shape = {"nodes": {"devices": "dra"}, "pools": [{"name": "extra", "instance": "p4d.24xlarge", "nodes": 2}]}
+    queue = next(m for m in plans.compiled(plans.training_case(blueprint=shape)).manifests if m.key == "queue.cluster-queue.extra")
+    (flavor,) = queue.body["spec"]["resourceGroups"][0]["flavors"]
+    amounts = {row["name"]: row["nominalQuota"] for row in flavor["resources"]}
+    assert (amounts["vpc.amazonaws.com/efa"], amounts["hugepages-2Mi"]) == (8, "10240Mi")

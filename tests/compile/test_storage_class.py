@@ -89,3 +89,15 @@ def test_the_disk_of_prometheus_counts_towards_the_quota():
     without = tuple(replace(release, claims=()) for release in plan.releases)
     sizes = [next(need.amount for need in quota_needs(each) if need.code == GP3) for each in (plan, replace(plan, releases=without))]
     assert sizes[0] - sizes[1] == pytest.approx(prometheus(plan).claims[0].size_gib / 1024, abs=0.01)
+
+
+@pytest.mark.parametrize("plan", [plans.training_plan(), plans.fleet_plan(), plans.FLEETS["fleet-eks"]()], ids=["training", "gke", "eks"])
+def test_prometheus_has_room_and_priority(plan):
+    """Without requests it is the first pod that a full node evicts, and scaling stops with it."""
+    given = prometheus(plan).values["prometheus"]["prometheusSpec"]
+    assert given["resources"]["requests"].keys() == {"cpu", "memory"}
+    (priority,) = (
+        m for m in plan.manifests if m.body["kind"] == "PriorityClass" and m.body["metadata"]["name"] == given["priorityClassName"]
+    )
+    assert priority.key in prometheus(plan).after
+    assert (priority.layer, priority.body["preemptionPolicy"]) == ("operators", "PreemptLowerPriority")

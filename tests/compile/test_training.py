@@ -91,8 +91,8 @@ def test_quota_covers_all_resources_of_a_job():
     queue = next(m.body for m in plans.training_plan().manifests if m.key == "queue.cluster-queue")
     amounts = {r["name"]: r["nominalQuota"] for r in queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"]}
     assert amounts == {
-        "cpu": 768,
-        "memory": "8192Gi",
+        "cpu": 4 * 190,
+        "memory": f"{4 * 1880}Gi",
         "nvidia.com/gpu": 32,
         "vpc.amazonaws.com/efa": 128,
         "hugepages-2Mi": "20480Mi",
@@ -172,3 +172,12 @@ def test_expiry_counts_from_today_unless_recorded():
 def test_one_node_is_a_box_and_several_are_a_cluster():
     assert plans.training_plan().kind is BlueprintKind.TRAINING_CLUSTER
     assert plans.box_plan().kind is BlueprintKind.BOX
+
+
+def test_a_team_manages_jobs_of_its_namespace_only():
+    found = {m.body["kind"]: m.body for m in plans.training_plan().manifests if m.body["kind"] in ("Role", "RoleBinding")}
+    assert found["RoleBinding"]["subjects"] == [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "team-nlp"}]
+    assert found["RoleBinding"]["roleRef"]["name"] == found["Role"]["metadata"]["name"]
+    allowed = {(resource, verb) for rule in found["Role"]["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    assert {("jobsets", "create"), ("pods/log", "get")} <= allowed
+    assert not {resource for resource, _ in allowed} & {"nodes", "secrets", "roles", "clusterqueues", "*"}

@@ -243,3 +243,16 @@ def test_an_upstream_stack_exports_karpenter():
     handed = below.one("rackwright:index:InferenceFleet").outputs["parts"]["karpenter"]
     assert handed["queueName"] == below.one(QUEUE).state["name"]
     assert not below.by_type(RELEASE)
+
+
+@pytest.mark.parametrize("name", ["fleet-eks", "fleet-wide"])
+def test_pods_start_after_their_credentials(name):
+    """A pod of an existing cluster can start at once, and gets credentials only if the association of its account exists before it."""
+    graph = record(lambda: declare(plans.FLEETS[name]()) and None)
+    kinds = ("kubernetes:apps/v1:Deployment", "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet")
+    (server,) = (node for kind in kinds for node in graph.by_type(kind))
+    waits = all_before(graph, server.urn)
+    account = next(n for n in graph.by_type("kubernetes:core/v1:ServiceAccount") if n.name.endswith("server"))
+    identity = {n.urn for n in graph.nodes.values() if "identity-server" in n.name and n.custom}
+    assert {graph.nodes[urn].type for urn in identity} >= {"aws:eks/podIdentityAssociation:PodIdentityAssociation", ROLE_POLICY}
+    assert {account.urn} | identity <= waits

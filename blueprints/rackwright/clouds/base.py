@@ -42,6 +42,8 @@ class CloudProfile:
     load_balancer_annotation: prefix of the annotations that configure a load balancer; empty: it is configured by other objects.
     pods_use_subnet: pods take addresses of the nodes' subnet, in prefixes on the nodes' interfaces; else of a secondary range.
     max_pods: kind of machine -> pods of a node, where they do not follow from its interfaces.
+    reserved_memory_shares: (GiB, share of them that the kubelet reserves), in order. reserved_memory_mib: MiB that it reserves of a node,
+    with its threshold for evictions, and of each pod that the node may run.
 
     system_machine, system_image: of the pool that operators run on. node_images: kind of machine -> image family.
     node_disk: arguments of a node's DiskPlan. attaches_local_ssds: local SSDs are attached by number.
@@ -91,6 +93,8 @@ class CloudProfile:
     load_balancer_annotation: str = ""
     pods_use_subnet: bool = False
     max_pods: Mapping[str, int] = field(default_factory=dict)
+    reserved_memory_shares: tuple[tuple[float, float], ...] = ()
+    reserved_memory_mib: tuple[int, int] = (0, 0)
 
     system_machine: str = ""
     system_image: str = ""

@@ -1,5 +1,6 @@
 """Google Cloud: Compute Engine, GKE, Cloud Storage."""
 
+import math
 import re
 
 from rackwright.clouds.base import GKE, CloudProfile
@@ -44,6 +45,9 @@ GCP = CloudProfile(
     managed_kubernetes=GKE,
     # As in AI-Hypercomputer/xpk@367c838; each node reserves twice as many addresses.
     max_pods={"gpu": 32, "tpu": 15},
+    # cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes; evictions below 100 MiB
+    reserved_memory_shares=((4, 0.25), (4, 0.20), (8, 0.10), (112, 0.06), (math.inf, 0.02)),
+    reserved_memory_mib=(100, 0),
     system_machine="e2-standard-8",
     system_image="cos",
     node_images={"gpu": "cos", "tpu": "cos"},

@@ -3,6 +3,7 @@
 EFA_RESOURCE, EFA_DEVICE_CLASS, EFA_CLAIM = "vpc.amazonaws.com/efa", "efa.networking.k8s.aws", "efa"
 """Resource of the device plugin, device class of the DRA driver (aws/eks-charts@5239609 stable/aws-dranet), and
 name of the claim template."""
+HUGE_PAGES = "hugepages-2Mi"
 RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}
 ROLE_LABEL = "rackwright/role"
 POOL_LABEL = "rackwright/pool"

@@ -82,7 +82,8 @@ def _machines(
 ) -> tuple[Mapping[str, AwsPool], Sequence[Resource], Mapping[str, Input[str]]]:
     """(node groups by pool, dependencies of Kubernetes objects, pod roles), of this stack or its upstream stack.
 
-    Karpenter's pools are Kubernetes objects.
+    Karpenter's pools are Kubernetes objects. Pods get credentials only if the association of their account exists before them
+    (https://docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html).
     """
     plan = stack.plan
     managed = [pool for pool in plan.pools if pool.provisioner == "managed"]
@@ -93,9 +94,11 @@ def _machines(
     pools = {pool.name: _pool(stack, cluster, pool, before) for pool in managed}
     system = [pools[pool.name].node_group for pool in managed if pool.role == "system"]
     late = _addons(stack, cluster, "late", [addon for addon in plan.addons if addon.needs_nodes], system)
-    roles = {each.key: stack.identity(each, storage, cluster).role_arn for each in plan.identities}
+    identities = {each.key: stack.identity(each, storage, cluster) for each in plan.identities}
+    roles = {key: identity.role_arn for key, identity in identities.items()}
     stack.cost_alerts({pool.name: pools[pool.name].scaling_group_name for pool in managed if pool.role == "accelerator"})
-    return pools, [*(late.addons or system), *_autoscaler(stack, cluster, pools), *_pod_logs(stack, cluster)], roles
+    ready = (*identities.values(), *_autoscaler(stack, cluster, pools), *_pod_logs(stack, cluster))
+    return pools, [*(late.addons or system), *ready], roles
 
 
 def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[ExportedKarpenter | None, Sequence[Resource]]:

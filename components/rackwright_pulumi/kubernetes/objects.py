@@ -66,9 +66,14 @@ def token(api_version: str, kind: str) -> str:
     return f"kubernetes:{'core/v1' if api_version == 'v1' else api_version}:{kind}"
 
 
-def namespace_body(name: str, level: str) -> dict[str, Any]:
-    """A Namespace whose pods must meet the Pod Security level: privileged, baseline or restricted."""
-    labels = {f"{NAMESPACE_LABEL}/{mode}": level for mode in ("enforce", "audit", "warn")}
+def namespace_body(name: str, level: str, is_of_team: bool = False) -> dict[str, Any]:
+    """A Namespace whose pods must meet the Pod Security level: privileged, baseline or restricted.
+
+    A team's pods that need more than baseline, such as IPC_LOCK for RDMA, are admitted where the level is privileged, but shown and
+    audited.
+    """
+    reported = "baseline" if is_of_team and level == "privileged" else level
+    labels = {f"{NAMESPACE_LABEL}/{mode}": reported for mode in ("audit", "warn")} | {f"{NAMESPACE_LABEL}/enforce": level}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 

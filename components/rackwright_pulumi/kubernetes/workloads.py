@@ -63,7 +63,7 @@ class KubernetesLayer(pulumi.ComponentResource):
                 builder.built[plan.name] = builder.release(plan)
             elif plan.layer == "operators":
                 builder.built[plan.key] = builder.object(plan)
-        builder.namespaces({space: level for space, level in spaces.items() if space not in operators}, keep=True)
+        builder.namespaces({space: level for space, level in spaces.items() if space not in operators}, are_of_teams=True)
         for plan in ordered:
             if isinstance(plan, ManifestPlan) and plan.layer != "operators":
                 builder.built[plan.key] = builder.object(plan)
@@ -89,13 +89,13 @@ class _LayerBuilder:
     before: dict[str, list[str]] = field(default_factory=dict)
     """Direct dependencies by key. The key of a namespace is `ns-<name>`."""
 
-    def namespaces(self, levels: Mapping[str, str], keep: bool = False) -> None:
-        """Create namespaces that depend on all parts so far. keep: protect them."""
+    def namespaces(self, levels: Mapping[str, str], are_of_teams: bool = False) -> None:
+        """Create namespaces that depend on all parts so far. Those of teams are protected."""
         parts = list(self.built)
         for space, level in levels.items():
-            key, protect = _space(space), (keep and self.protect) or None
+            key, protect = _space(space), (are_of_teams and self.protect) or None
             opts = ResourceOptions(parent=self.layer, depends_on=self._waits(key, parts), protect=protect)
-            self.built[key] = KubernetesObject(child(self.name, key), namespace_body(space, level), opts)
+            self.built[key] = KubernetesObject(child(self.name, key), namespace_body(space, level, are_of_teams), opts)
 
     def release(self, plan: ReleasePlan) -> Resource:
         opts = ResourceOptions(parent=self.layer, depends_on=self._waits(plan.name, plan.after, plan.namespace))

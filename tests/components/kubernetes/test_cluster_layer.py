@@ -7,8 +7,12 @@ import pulumi
 import pytest
 from pulumi_kubernetes import Provider
 from rackwright.stackplan import ManifestPlan, ReleasePlan, format_refs, ref
+from rackwright_pulumi.kubernetes.objects import namespace_body
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record
+
+from tests import plans
 
 KUEUE = "oci://registry.k8s.io/kueue/charts/kueue"
 RELEASES = (
@@ -181,3 +185,21 @@ def test_a_changed_secret_changes_the_pods_and_hides_no_other_part():
     assert (annotation_with("k-1")[0], len(old), hidden) == (old, 32, set())
     assert annotation_with("k-2")[0] != old
     assert "k-1" not in old
+
+
+def test_privileged_pods_of_a_team_are_admitted_but_reported():
+    """RDMA needs IPC_LOCK, which baseline forbids; operators of a privileged namespace are not reported."""
+    team, operator = namespace_body("team-nlp", "privileged", is_of_team=True), namespace_body("monitoring", "privileged")
+    name = "pod-security.kubernetes.io"
+    assert team["metadata"]["labels"] == {f"{name}/enforce": "privileged", f"{name}/audit": "baseline", f"{name}/warn": "baseline"}
+    assert set(operator["metadata"]["labels"].values()) == {"privileged"}
+
+
+def test_namespaces_of_releases_are_operators_and_others_are_teams():
+    plan = plans.training_plan()
+    graph = record(lambda: declare(plan) and None)
+    warned = {
+        node.inputs["metadata"]["name"]: node.inputs["metadata"]["labels"]["pod-security.kubernetes.io/warn"]
+        for node in graph.by_type("kubernetes:core/v1:Namespace")
+    }
+    assert (warned["team-nlp"], warned["monitoring"]) == ("baseline", "privileged")

@@ -18,7 +18,7 @@ from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, syste
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claim
-from rackwright.compile.operators.helm_releases import keda, monitoring
+from rackwright.compile.operators.helm_releases import keda, metrics_priority, monitoring
 from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
 from rackwright.compile.operators.queues import HUGE_PAGES_MIB
 from rackwright.compile.operators.versions import SERVER_IMAGES
@@ -54,14 +54,13 @@ from rackwright.stackplan import (
 )
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
-from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, SERVER_PORT
+from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, SERVER_PORT
 from rackwright.stackplan.refs import machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
 """Key of the decision's version pins for the image of Karpenter nodes."""
 FABRIC_ENV = {"FI_PROVIDER": "efa"}
 """Restricts libfabric to EFA; the server image sets the other variables."""
-HUGE_PAGES = "hugepages-2Mi"
 NO_HUGE_PAGES_ENV = {"FI_EFA_USE_HUGE_PAGE": "0"}
 """EFA without huge pages. Karpenter does not know a node's huge pages before it joins, so it starts no node for pods that request them."""
 
@@ -100,6 +99,7 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
             *(manifest for pool in karpenter_pools for manifest in karpenter_pool(pool, context.spec.name, context.tags)),
             *_serving_objects(context, network, buckets, pools, server),
             default_storage_class(context.spec.name),
+            metrics_priority(),
         ),
         expected_fabric=fabric_expectation(context.machine) if pools[0].nics else FabricExpectation(),
         pins=version_pins(releases, images, addons),
@@ -160,7 +160,8 @@ def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Seq
     volume, model = (weights_volume(), WEIGHTS_PATH) if buckets else hub_weights(context)
     after = [pool_key(pool) for pool in pools if pool.provisioner == "karpenter"] + (["storage.weights.claim"] if buckets else [])
     server = model_server(context, buckets, pools[0], volume, model)
-    server = replace(server, after=(*server.after, *after))
+    ordered = sorted(pools, key=lambda pool: pool.preference)
+    server = replace(server, after=(*server.after, *after), preferred_pools=tuple(pool.name for pool in ordered))
     server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
     return _with_efa(context, server, pools[0]) if pools[0].nics else server
 

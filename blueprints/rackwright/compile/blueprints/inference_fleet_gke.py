@@ -11,7 +11,7 @@ from rackwright.compile.network.address_plan import GCP_PROXY, gke_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.pools import accelerator_pool, system_pool
 from rackwright.compile.operators.addons import gke_addons
-from rackwright.compile.operators.helm_releases import keda, monitoring
+from rackwright.compile.operators.helm_releases import keda, metrics_priority, monitoring
 from rackwright.compile.serving.entrance import certificate, open_path
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
 from rackwright.compile.serving.replica import (
@@ -61,6 +61,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
             *server_objects(server),
             *gateway_objects(server, certificate(context), open_path(context)),
             *storage,
+            metrics_priority(),
         ),
         services=GKE_SERVICES,
         pins=version_pins(releases, (("server", server.image),)),

@@ -13,7 +13,7 @@ from rackwright.compile.kubernetes.own.rails import Rails
 from rackwright.compile.kubernetes.own.volumes import default_class, volume_objects
 from rackwright.compile.nodes.fabric import fabric_expectation
 from rackwright.compile.operators.devices import gpu_operator
-from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, monitoring
+from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, metrics_priority, monitoring
 from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.sizing.blueprint_kind import blueprint_kind
 from rackwright.spec.infra import RdmaFabric
@@ -76,8 +76,13 @@ def own_operators(context: CompileContext, rails: Rails | None) -> tuple[Release
 
 
 def own_objects(context: CompileContext, rails: Rails | None) -> tuple[ManifestPlan, ...]:
-    """Node labels, RDMA networks and volumes."""
-    return (node_labels(context), *(fabric_objects(rails, context.namespace) if rails else ()), *volume_objects(context))
+    """Node labels, the priority of monitoring, RDMA networks and volumes."""
+    return (
+        node_labels(context),
+        metrics_priority(),
+        *(fabric_objects(rails, context.namespace) if rails else ()),
+        *volume_objects(context),
+    )
 
 
 def missing_releases(context: CompileContext, releases: tuple[ReleasePlan, ...]) -> tuple[tuple[ReleasePlan, ...], frozenset[str]]:

@@ -39,7 +39,7 @@ def tpu_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=(
             *team_objects(context),
-            *queues(slices, QueueQuota.of(context.machine), context.namespace),
+            *queues(slices, QueueQuota.of(context.machine, slices[0], place.cloud), context.namespace),
             *storage_classes(context.spec.name, slices),
         ),
         services=GKE_SERVICES,

@@ -4,7 +4,15 @@ from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
 from rackwright.compile.kubernetes.aws.storage_class import default_storage_class
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
-from rackwright.compile.kubernetes.manifests import allow_basics, allow_metrics, allow_within, default_deny, run_secrets, service_account
+from rackwright.compile.kubernetes.manifests import (
+    allow_basics,
+    allow_metrics,
+    allow_within,
+    default_deny,
+    run_secrets,
+    service_account,
+    team_access,
+)
 from rackwright.compile.network.address_plan import eks_network, existing_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.fabric import fabric_expectation
@@ -12,7 +20,7 @@ from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, syste
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claims
-from rackwright.compile.operators.helm_releases import jobset, kueue, monitoring
+from rackwright.compile.operators.helm_releases import jobset, kueue, metrics_priority, monitoring
 from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.compile.operators.queues import QueueQuota, aws_topology_levels, extra_queues, queues
 from rackwright.compile.storage.buckets import bucket_plans, grants
@@ -33,7 +41,7 @@ def training_plan(context: CompileContext) -> StackPlan:
     pools, extras = clients[: len(sized)], clients[len(sized) :]
     pool, everything, machine = pools[0], (system_pool(context, place), *clients), context.machine
     releases = _releases(context, clients, has_fallback=len(sized) > 1)
-    quota = QueueQuota.of(machine, (machine.efa_interfaces or 0) if pool.nics else 0)
+    quota = QueueQuota.of(machine, pool, place.cloud)
     addons = eks_addons(*(["lustre"] if file_system else []))
     volumes = lustre_volume(file_system, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
     return StackPlan(
@@ -54,11 +62,12 @@ def training_plan(context: CompileContext) -> StackPlan:
         manifests=(
             *team_objects(context),
             *queues(pools, quota, context.namespace, aws_topology_levels(machine) if quota.fabric_interfaces else ()),
-            *extra_queues(context.catalog, extras, context.namespace),
+            *extra_queues(context.catalog, place.cloud, extras, context.namespace),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
             allow_metrics(context.namespace),
             default_storage_class(context.spec.name),
+            metrics_priority(),
         ),
         expected_fabric=fabric_expectation(machine),
         pins=version_pins(releases, node_images(everything), addons),
@@ -67,10 +76,10 @@ def training_plan(context: CompileContext) -> StackPlan:
 
 
 def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
-    """Service account, network policies that allow what jobs need, and the secrets of the spec."""
+    """Service account, rights of the team, network policies that allow what jobs need, and the secrets of the spec."""
     namespace = context.namespace
     policies = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud), allow_within(namespace))
-    return (service_account(namespace, ACCOUNT), *policies, *run_secrets(context.spec.workload, namespace))
+    return (service_account(namespace, ACCOUNT), *team_access(namespace), *policies, *run_secrets(context.spec.workload, namespace))
 
 
 def _releases(context: CompileContext, pools: tuple[PoolPlan, ...], has_fallback: bool) -> tuple[ReleasePlan, ...]:

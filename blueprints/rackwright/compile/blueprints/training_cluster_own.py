@@ -1,5 +1,7 @@
 """TrainingCluster on own servers: operators, RDMA networks per rail, volumes and queues in an existing cluster. It contains no jobs."""
 
+from dataclasses import replace
+
 from rackwright.compile.blueprints.own_cluster import on_any_node, own_objects, own_operators, own_stack
 from rackwright.compile.blueprints.training_cluster import team_objects
 from rackwright.compile.compile_context import CompileContext
@@ -27,7 +29,7 @@ def own_training_plan(context: CompileContext) -> StackPlan:
 
 def own_queues(context: CompileContext, pool: PoolPlan, rails: Rails | None) -> tuple[ManifestPlan, ...]:
     """Queues of the servers. Topology: the network levels that the inventory names, else racks; then the host name."""
-    machine, servers = context.machine, servers_of_fit(context)
+    servers = servers_of_fit(context)
     labels = servers.inventory.cluster.topology_labels or ((RACK_LABEL,) if racks(servers.group) else ())
-    quota = QueueQuota(QueueQuota.of(machine).cpu, QueueQuota.of(machine).memory_gib, devices=rails.node_resources if rails else ())
+    quota = replace(QueueQuota.of(context.machine, pool, context.place.cloud), devices=rails.node_resources if rails else ())
     return queues((pool,), quota, context.namespace, (*labels, HOST_LABEL) if rails else ())

@@ -21,7 +21,34 @@ def obj(api: str, kind: str, name: str, namespace: str = "", spec: Body | None =
 
 def service_account(namespace: str, name: str) -> ManifestPlan:
     """A service account without automatic API token; the cloud identity is bound to it separately."""
-    return ManifestPlan(f"account.{namespace}.{name}", obj("v1", "ServiceAccount", name, namespace, automountServiceAccountToken=False))
+    return ManifestPlan(account_key(namespace, name), obj("v1", "ServiceAccount", name, namespace, automountServiceAccountToken=False))
+
+
+def account_key(namespace: str, name: str) -> str:
+    """Key of the manifest of a service account."""
+    return f"account.{namespace}.{name}"
+
+
+READ, MANAGE = ["get", "list", "watch"], ["get", "list", "watch", "create", "update", "patch", "delete"]
+TEAM_RULES = (
+    ("", ("pods", "pods/log", "events"), READ),
+    ("batch", ("jobs",), MANAGE),
+    ("jobset.x-k8s.io", ("jobsets",), MANAGE),
+    ("kueue.x-k8s.io", ("localqueues", "workloads"), READ),
+)
+"""(API group, resources, verbs) of a team in its namespace: its jobs, and what happens to them; no nodes, secrets or definitions."""
+
+
+def team_access(namespace: str) -> tuple[ManifestPlan, ...]:
+    """A Role for the group with the namespace's name, which the cluster's administrators map to people."""
+    api, key = "rbac.authorization.k8s.io", f"role.{namespace}"
+    rules = [{"apiGroups": [group], "resources": [*resources], "verbs": verbs} for group, resources, verbs in TEAM_RULES]
+    role = obj(f"{api}/v1", "Role", "team", namespace, rules=rules)
+    subject = {"apiGroup": api, "kind": "Group", "name": namespace}
+    bound = obj(
+        f"{api}/v1", "RoleBinding", "team", namespace, roleRef={"apiGroup": api, "kind": "Role", "name": "team"}, subjects=[subject]
+    )
+    return ManifestPlan(key, role), ManifestPlan(f"{key}.binding", bound, (key,))
 
 
 def run_secrets(workload: Workload, namespace: str) -> tuple[ManifestPlan, ...]:
@@ -102,11 +129,12 @@ def storage_class(key: str, name: str, provisioner: str, parameters: Body, defau
     return ManifestPlan(key, body, layer="operators")
 
 
-def priority_class(name: str, value: int, description: str) -> ManifestPlan:
+def priority_class(name: str, value: int, description: str, preempts: bool = False, layer: str = "workloads") -> ManifestPlan:
+    policy = "PreemptLowerPriority" if preempts else "Never"
     body = obj(
-        "scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=description, preemptionPolicy="Never", globalDefault=False
+        "scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=description, preemptionPolicy=policy, globalDefault=False
     )
-    return ManifestPlan(f"priority.{name}", body)
+    return ManifestPlan(f"priority.{name}", body, layer=layer)
 
 
 def _namespace(name: str) -> Body:

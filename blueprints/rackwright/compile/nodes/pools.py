@@ -95,15 +95,18 @@ def _fallback_pool(
 def extra_pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
     """Additional pools of the spec, in the zone of the sized pool. They grow when jobs of their queue wait.
 
-    Nodes without accelerators have no taint, so that other pods can run there.
+    Nodes without accelerators have a taint with the pool's name: without one, operators run there and keep idle nodes from being removed.
+    Kueue adds the toleration to jobs of the pool's queue.
     """
     pools = []
     for entry in extra_pool_entries(context):
         machine, capacity = context.catalog.machine(entry.instance), capacity_plan(context, entry.capacity)
         block = capacity.mode == "capacity-block"
         low, high, start = pool_bounds(context, entry.nodes, capacity) if block else (entry.at_least, entry.nodes, entry.at_least)
+        base = _base_pool(context, machine, place, entry.name)
         pool = replace(
-            _base_pool(context, machine, place, entry.name),
+            base,
+            taints=base.taints or (TaintPlan(POOL_LABEL, entry.name),),
             nodes_min=low,
             nodes_max=high,
             nodes_start=start,

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from rackwright.catalog.read import Catalog
+from rackwright.compile.kubernetes.manifests import priority_class
 from rackwright.compile.operators.capacity_check import READY_MINUTES, WAIT_MAX_SECONDS, WAIT_SECONDS
 from rackwright.compile.operators.versions import CHARTS
 from rackwright.stackplan import DiskPlan, ManifestPlan, ReleasePlan
@@ -13,6 +14,9 @@ from rackwright.stackplan.operators import MONITORING
 TOLERATE_ALL = [{"operator": "Exists"}]
 PROMETHEUS = "prometheus"
 """Its rows in `catalog/data/storage_limits.csv`."""
+METRICS_PRIORITY = "metrics"
+PROMETHEUS_REQUESTS = {"cpu": "500m", "memory": "2Gi"}
+"""Assumed, so that the scheduler keeps room for Prometheus on a system node."""
 SYSTEM_NODE_SELECTOR = {ROLE_LABEL: "system"}
 NAMESPACES = (
     ("monitoring", "privileged"),
@@ -58,6 +62,8 @@ def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, A
                 **disk,
                 "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete", "whenScaled": "Retain"},
                 "nodeSelector": SYSTEM_NODE_SELECTOR,
+                "priorityClassName": METRICS_PRIORITY,
+                "resources": {"requests": PROMETHEUS_REQUESTS},
             }
         },
         "alertmanager": {"alertmanagerSpec": {"nodeSelector": SYSTEM_NODE_SELECTOR}},
@@ -66,9 +72,16 @@ def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, A
         "fullnameOverride": "monitoring",
     }
     values |= {"additionalPrometheusRulesMap": rules} if rules else {}
-    plan = release(MONITORING, "monitoring", values, () if isinstance(storage, str) else (storage.key,))
+    plan = release(MONITORING, "monitoring", values, (*(() if isinstance(storage, str) else (storage.key,)), metrics_priority().key))
     claims = () if isinstance(storage, str) else (DiskPlan(disk_gib),)
     return replace(plan, claims=claims, teardown_values={"prometheus": {"enabled": False}})
+
+
+def metrics_priority() -> ManifestPlan:
+    """Priority of Prometheus over ordinary pods of the system pool: autoscalers stop without its answers. `system-cluster-critical` is for
+    kube-system (cloud.google.com/kubernetes-engine/quotas)."""
+    text = "Metrics, which autoscalers depend on."
+    return priority_class(METRICS_PRIORITY, 1_000_000, text, preempts=True, layer="operators")
 
 
 def jobset() -> ReleasePlan:

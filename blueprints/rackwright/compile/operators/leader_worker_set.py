@@ -14,9 +14,17 @@ MEMORY_LOCK = {"drop": ["ALL"], "add": ["IPC_LOCK"]}
 
 
 def leader_worker_set_release() -> ReleasePlan:
-    """Two controllers with the image of the chart's release; the chart's default is a branch."""
-    manager = {"manager": {"tag": f"v{CHARTS['lws'].version}", "pullPolicy": "IfNotPresent"}}
-    return release("lws", "lws-system", {"replicaCount": 2, "nodeSelector": SYSTEM_NODE_SELECTOR, "image": manager})
+    """Two controllers with the image of the chart's release; the chart's default is a branch.
+
+    The chart sets no seccomp profile, without which its namespace, whose level is restricted, admits no pod of it.
+    """
+    values = {
+        "replicaCount": 2,
+        "nodeSelector": SYSTEM_NODE_SELECTOR,
+        "image": {"manager": {"tag": f"v{CHARTS['lws'].version}", "pullPolicy": "IfNotPresent"}},
+        "podSecurityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+    }
+    return release("lws", "lws-system", values)
 
 
 def leader_worker_set(server: ModelServer) -> ManifestPlan:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.compile.kubernetes.manifests import Body, obj, priority_class
+from rackwright.compile.nodes.allocatable import cpus_for_jobs, memory_gib_for_jobs
 from rackwright.compile.operators.capacity_check import AFTER_KUEUE, API, CAPACITY_CHECK, CHECK_KEY, capacity_check
 from rackwright.stackplan import ManifestPlan, PoolPlan
-from rackwright.stackplan.labels import POOL_LABEL, ROLE_LABEL
-from rackwright.units import GIB
+from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, POOL_LABEL, ROLE_LABEL
 
 LAYER_LABEL, HOST_LABEL = "topology.k8s.aws/network-node-layer-{}", "kubernetes.io/hostname"
 """Layer 1 is the spine, the last one the leaf (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
@@ -29,7 +29,8 @@ def aws_topology_levels(machine: Machine) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class QueueQuota:
-    """Resources of one node for jobs. devices: (resource, amount) of RDMA ports besides EFA."""
+    """Resources of one node for jobs: with those of the machine, a job for whole machines is admitted and never placed.
+    devices: (resource, amount) of RDMA ports besides EFA."""
 
     cpu: int
     memory_gib: int
@@ -37,8 +38,8 @@ class QueueQuota:
     devices: tuple[tuple[str, int], ...] = ()
 
     @staticmethod
-    def of(machine: Machine, fabric_interfaces: int = 0) -> "QueueQuota":
-        return QueueQuota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric_interfaces)
+    def of(machine: Machine, pool: PoolPlan, cloud: str) -> "QueueQuota":
+        return QueueQuota(cpus_for_jobs(machine), memory_gib_for_jobs(machine, pool, cloud), pool.fabric_interfaces)
 
 
 def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, levels: tuple[str, ...] = ()) -> tuple[ManifestPlan, ...]:
@@ -66,11 +67,11 @@ def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, level
     )
 
 
-def extra_queues(catalog: Catalog, pools: tuple[PoolPlan, ...], namespace: str) -> tuple[ManifestPlan, ...]:
+def extra_queues(catalog: Catalog, cloud: str, pools: tuple[PoolPlan, ...], namespace: str) -> tuple[ManifestPlan, ...]:
     """A queue per additional pool, with the pool's name; jobs use it by name only."""
     manifests: list[ManifestPlan] = []
     for pool in pools:
-        quota = QueueQuota.of(catalog.machine(pool.machine), pool.fabric_interfaces if pool.devices == "plugin" else 0)
+        quota = QueueQuota.of(catalog.machine(pool.machine), pool, cloud)
         manifests += [
             _flavor(pool.name, pool, topology=False),
             _cluster_queue(_nominal_quota((pool,), quota), namespace, pool.name, pool.name),
@@ -104,7 +105,7 @@ def _nominal_quota(pools: tuple[PoolPlan, ...], quota: QueueQuota) -> dict[str, 
     if pool.resource:
         nominal[pool.resource] = pool.accelerator_count * nodes
     if quota.fabric_interfaces:
-        nominal |= {"vpc.amazonaws.com/efa": quota.fabric_interfaces * nodes, "hugepages-2Mi": f"{HUGE_PAGES_MIB * nodes}Mi"}
+        nominal |= {EFA_RESOURCE: quota.fabric_interfaces * nodes, HUGE_PAGES: f"{HUGE_PAGES_MIB * nodes}Mi"}
     return nominal | {resource: amount * nodes for resource, amount in quota.devices}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rackwright.compile.kubernetes.manifests import SECRETS, Body, obj
 from rackwright.stackplan import ManifestPlan, digest_of_refs
-from rackwright.stackplan.labels import LOAD_SECONDS_ANNOTATION, ROLE_LABEL, SECRETS_DIGEST_ANNOTATION, SERVER_PORT
+from rackwright.stackplan.labels import LOAD_SECONDS_ANNOTATION, POOL_LABEL, ROLE_LABEL, SECRETS_DIGEST_ANNOTATION, SERVER_PORT
 from rackwright.stackplan.operators import MONITORING
 
 METRICS_SERVER = "http://monitoring-prometheus.monitoring:9090"
@@ -21,6 +21,8 @@ BUSY_SHARE = 0.8
 """Part of the sized concurrency at which another replica starts."""
 WAITING_PER_REPLICA = 4
 """Queued requests per replica at which another replica starts."""
+MAX_AFFINITY = 100
+"""Maximum weight of a preferred node affinity."""
 USER_ID = 1000
 HOME = "/home/server"
 """Writable folder of a server."""
@@ -37,6 +39,7 @@ class ModelServer:
     of the autoscaler. hosts: pods of a replica, each on its own node; the first answers. devices: other resources that a pod requests.
     claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
     model. as_root: run as root. folder: working directory.
+    preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
     """
 
     name: str
@@ -68,6 +71,8 @@ class ModelServer:
     compile_s: int = 0
     as_root: bool = False
     folder: str = ""
+    preferred_pools: tuple[str, ...] = ()
+    disk_gib: int = 0
 
     @property
     def labels(self) -> dict[str, str]:
@@ -88,6 +93,11 @@ class ModelServer:
     def workload(self) -> str:
         """Key of the manifest that runs the replicas: a LeaderWorkerSet or a Deployment."""
         return "serving.group" if self.hosts > 1 else "serving.deployment"
+
+    @property
+    def probe_s(self) -> int:
+        """Seconds that the start-up probe allows."""
+        return math.ceil(self.load_s / PROBE_PERIOD_S) * PROBE_PERIOD_S
 
     @property
     def load_s(self) -> int:
@@ -112,9 +122,10 @@ def server_objects(server: ModelServer, workload: ManifestPlan | None = None) ->
 
 
 def _deployment(server: ModelServer) -> ManifestPlan:
-    """A Deployment without a replica count, which the autoscaler sets."""
+    """A Deployment without a replica count, which the autoscaler sets. It counts as failed after the time of a node and of the probe."""
     spec = {
         "selector": {"matchLabels": server.labels},
+        "progressDeadlineSeconds": NODE_START_S + server.probe_s,
         "strategy": {"type": "RollingUpdate", "rollingUpdate": rollout(server)},
         "template": {"metadata": pod_metadata(server), "spec": pod(server, container(server))},
     }
@@ -134,9 +145,13 @@ def pod_metadata(server: ModelServer) -> Body:
 
 
 def rollout(server: ModelServer) -> Body:
-    """Start a new replica first where the fleet can grow; otherwise stop one first, because no machine is free."""
+    """Start a new replica first where the fleet can grow; otherwise stop one first, because no machine is free.
+
+    At the maximum of replicas no machine is free either, and the new one would wait forever. The percentage is rounded down
+    (apps/v1 RollingUpdateDeployment, LeaderWorkerSet RollingUpdateConfiguration): 1 at the maximum, 0 for few replicas.
+    """
     if server.max_replicas > server.min_replicas:
-        return {"maxSurge": 1, "maxUnavailable": 0}
+        return {"maxSurge": 1, "maxUnavailable": f"{math.ceil(100 / server.max_replicas)}%"}
     return {"maxSurge": 0, "maxUnavailable": 1}
 
 
@@ -148,6 +163,7 @@ def pod(server: ModelServer, main: Body) -> Body:
         "terminationGracePeriodSeconds": server.longest_request_s + DRAIN_S,
         "nodeSelector": {ROLE_LABEL: "accelerator"},
         "tolerations": [{"key": server.resource, "operator": "Exists", "effect": "NoSchedule"}],
+        **_pool_affinity(server.preferred_pools),
         "topologySpreadConstraints": [
             {
                 "maxSkew": 1,
@@ -166,13 +182,26 @@ def pod(server: ModelServer, main: Body) -> Body:
     }
 
 
+def _pool_affinity(pools: tuple[str, ...]) -> Body:
+    """Preferred nodes: those of the first pool, then of the second; empty without alternatives."""
+    if len(pools) < 2:
+        return {}
+    terms = [
+        {
+            "weight": MAX_AFFINITY * (len(pools) - order) // len(pools),
+            "preference": {"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": [pool]}]},
+        }
+        for order, pool in enumerate(pools)
+    ]
+    return {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
 def container(server: ModelServer) -> Body:
     """Container that accepts requests, with a start-up probe that allows for loading the weights."""
     probe = {"httpGet": {"path": "/health", "port": "http"}}
-    failures = math.ceil(server.load_s / PROBE_PERIOD_S)
     return process(server, server.args) | {
         "ports": [{"name": "http", "containerPort": SERVER_PORT}],
-        "startupProbe": {**probe, "periodSeconds": PROBE_PERIOD_S, "failureThreshold": failures},
+        "startupProbe": {**probe, "periodSeconds": PROBE_PERIOD_S, "failureThreshold": server.probe_s // PROBE_PERIOD_S},
         "readinessProbe": {**probe, "periodSeconds": 5, "failureThreshold": 3},
         "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 6},
         "lifecycle": {"preStop": {"sleep": {"seconds": DRAIN_S}}},
@@ -182,6 +211,7 @@ def container(server: ModelServer) -> Body:
 def process(server: ModelServer, args: tuple[str, ...]) -> Body:
     """Container that loads weights onto accelerators, of a leader or a worker."""
     amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)} | dict(server.devices)
+    disk = {"ephemeral-storage": f"{server.disk_gib}Gi"} if server.disk_gib else {}
     secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": name}}} for name, _ in server.secrets]
     home = {"HOME": HOME, "USER": "server", "TORCHINDUCTOR_CACHE_DIR": f"{HOME}/inductor"}
     return {
@@ -190,7 +220,7 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
         "command": list(server.command),
         "args": list(args),
         "env": [{"name": name, "value": value} for name, value in (home | dict(server.env)).items()] + secrets,
-        "resources": {"requests": amounts, "limits": amounts},
+        "resources": {"requests": amounts | disk, "limits": amounts},
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["NET_RAW"] if server.as_root else ["ALL"]}},
         "volumeMounts": [
             {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": "emptyDir" not in server.weights_volume},

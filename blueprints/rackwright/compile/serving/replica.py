@@ -4,7 +4,7 @@ import json
 import math
 
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.kubernetes.manifests import Body, allow_basics, default_deny, run_secrets, secret_key, service_account
+from rackwright.compile.kubernetes.manifests import Body, account_key, allow_basics, default_deny, run_secrets, secret_key, service_account
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.storage.buckets import HUB
@@ -73,10 +73,11 @@ def access_objects(context: CompileContext, *policies: ManifestPlan) -> tuple[Ma
 
 
 def first_objects(context: CompileContext) -> tuple[str, ...]:
-    """Keys of the objects that exist before a pod: network policies, without which its connections are open (docs/decisions/0014), and the
-    Secret, which it reads at its start only."""
-    policies = tuple(f"policy.{context.namespace}.{name}" for name in ("deny", "allow-basics"))
-    return (*policies, secret_key(context.namespace)) if context.spec.workload.secret_variables else policies
+    """Keys of the objects that exist before a pod: network policies, without which its connections are open (docs/decisions/0014), its
+    service account, without which it is refused, and the Secret, which it reads at its start only."""
+    policies = (f"policy.{context.namespace}.{name}" for name in ("deny", "allow-basics"))
+    first = (*policies, account_key(context.namespace, ACCOUNT))
+    return (*first, secret_key(context.namespace)) if context.spec.workload.secret_variables else first
 
 
 def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
@@ -90,6 +91,7 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         command=workload.run.command or ("vllm", "serve", model),
         args=workload.run.args or _arguments(context),
         resource=pool.resource,
+        disk_gib=0 if buckets else cache_gib(context),
         accelerators=context.candidate.parallelism.accelerators // hosts,
         cpu=max(1, int((machine.vcpus or 1) * NODE_SHARE / per_node)),
         memory_gib=pod_memory_gib(context),

@@ -7,7 +7,7 @@ from typing import Any
 from rackwright.diagnostics.problem import Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, StackPlan
-from rackwright.stackplan.labels import EFA_RESOURCE, POOL_LABEL
+from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, POOL_LABEL
 from rackwright.validation.stack.registry import accelerators, manifests, pools, rule
 
 KUEUE = "https://kueue.sigs.k8s.io/docs/concepts/"
@@ -82,7 +82,8 @@ def queue_quotas_are_complete(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("V-86", Level.ERROR, KUEUE + "cluster_queue/", invariant=True)
 def queue_covers_job_resources(plan: StackPlan) -> Iterator[Violation]:
-    """A queue has quotas for every resource that jobs request: CPU, memory, accelerators and EFA interfaces. Kueue admits no others."""
+    """A queue has quotas for every resource that jobs request: CPU, memory, accelerators, EFA interfaces and huge pages. Kueue admits no
+    others, and counts claims of the EFA driver as interfaces."""
     for at, manifest in manifests(plan, "ClusterQueue"):
         groups = manifest.body["spec"]["resourceGroups"]
         covered = {name for group in groups for name in group["coveredResources"]}
@@ -90,7 +91,7 @@ def queue_covers_job_resources(plan: StackPlan) -> Iterator[Violation]:
         flavors = [flavor.body for _, flavor in manifests(plan, "ResourceFlavor") if flavor.body["metadata"]["name"] in names]
         served = [pool for _, pool in pools(plan) if any(_selects(flavor, pool) for flavor in flavors)]
         requested = {"cpu", "memory"} | {pool.resource for pool in served if pool.resource}
-        requested |= {EFA_RESOURCE} if any(pool.nics and pool.devices == "plugin" for pool in served) else set()
+        requested |= {EFA_RESOURCE, HUGE_PAGES} if any(pool.nics for pool in served) else set()
         missing = ", ".join(sorted(requested - covered))
         if missing:
             message = f"Queue {manifest.body['metadata']['name']} has no quota for {missing}, so jobs that request it are never admitted"

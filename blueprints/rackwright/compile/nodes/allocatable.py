@@ -1,0 +1,49 @@
+"""What a node has left for jobs: without the kubelet's reserves, huge pages, and the daemons that run on every node."""
+
+import math
+
+from rackwright.catalog.rows import Machine
+from rackwright.clouds import CloudProfile, profile
+from rackwright.stackplan import PoolPlan
+from rackwright.units import GIB, MIB
+
+CPU_RESERVES = ((1, 0.06), (1, 0.01), (2, 0.005), (math.inf, 0.0025))
+"""(CPUs, share that the kubelet reserves of them), in order, on EKS and GKE (awslabs/amazon-eks-ami, nodeadm defaults of the kubelet;
+cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes)."""
+FIRMWARE_SHARE = 0.075
+"""Part of the published memory that the machine does not report to Linux, at most: Karpenter's default of VM_MEMORY_OVERHEAD_PERCENT
+(karpenter.sh/docs/reference/settings)."""
+DAEMON_CPUS, DAEMON_BYTES = 0.5, 600 * MIB
+"""For the pods of daemons, which together request less: network, proxy, disks, logs, metrics, devices (values of the pinned charts and of
+the EKS add-ons)."""
+FABRIC_HUGE_PAGES_BYTES = 5128 * 2 * MIB
+"""Huge pages of an EKS node with EFA, which are no ordinary memory: docs.aws.amazon.com/eks/latest/userguide/node-efa.html"""
+
+
+def cpus_for_jobs(machine: Machine) -> int:
+    """Whole CPUs of a node for jobs."""
+    vcpus = machine.vcpus or 0
+    return max(0, math.floor(vcpus - _reserved(vcpus, CPU_RESERVES) - DAEMON_CPUS))
+
+
+def memory_gib_for_jobs(machine: Machine, pool: PoolPlan, cloud: str) -> int:
+    """Whole GiB of a node's ordinary memory for jobs."""
+    reported = (machine.memory_bytes or 0) * (1 - FIRMWARE_SHARE)
+    pages = FABRIC_HUGE_PAGES_BYTES if pool.nics else 0
+    left = reported - _reserved_bytes(profile(cloud), reported, pool.max_pods or 0) - pages - DAEMON_BYTES
+    return max(0, math.floor(left / GIB))
+
+
+def _reserved_bytes(cloud: CloudProfile, memory_bytes: float, pods: int) -> float:
+    """Memory that the kubelet reserves, with its threshold for evictions."""
+    fixed_mib, pod_mib = cloud.reserved_memory_mib
+    return _reserved(memory_bytes / GIB, cloud.reserved_memory_shares) * GIB + (fixed_mib + pod_mib * pods) * MIB
+
+
+def _reserved(amount: float, bands: tuple[tuple[float, float], ...]) -> float:
+    """Sum over the bands: the part of `amount` in each, times its share."""
+    total = 0.0
+    for width, share in bands:
+        part = min(amount, width)
+        total, amount = total + part * share, amount - part
+    return total

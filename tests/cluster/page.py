@@ -1,0 +1,28 @@
+"""docs/control-plane.md: kinds that the API server accepts, and pods that the scheduler places."""
+
+from dataclasses import dataclass, field
+
+HEAD = """\
+# Objects on a real control plane
+
+`make test-cluster` applies every Kubernetes object of every example, written plan and pairwise cover of the matrix to kube-apiserver 1.36.3
+with the CRDs of the pinned operators: server-side, with strict field validation. kube-scheduler then places daemons, servers at
+`max_replicas` and one pod per machine with its whole quota on nodes shaped like the planned pools. A test compares this page with the
+answers.
+"""
+NOT_APPLIED = "not applied: only GKE has its CRD"
+
+
+@dataclass
+class Report:
+    """accepted: (kind, API version) to the answer. placed: plan to (nodes, what was started, pods, pools of the pods)."""
+
+    accepted: dict[tuple[str, str], str] = field(default_factory=dict)
+    placed: dict[str, tuple[int, str, int, str]] = field(default_factory=dict)
+
+    def text(self) -> str:
+        kinds = [f"| {kind} | {api} | {answer} |" for (kind, api), answer in sorted(self.accepted.items())]
+        plans = [f"| {name} | {nodes} | {what} | {pods} | {pools} |" for name, (nodes, what, pods, pools) in sorted(self.placed.items())]
+        accepted = ["## Accepted", "", "| Kind | API version | Accepted |", "|---|---|---|", *kinds]
+        placed = ["## Placed", "", "| Plan | Nodes | Started | Pods placed | Pools |", "|---|---|---|---|---|", *plans]
+        return "\n".join([HEAD, *accepted, "", *placed, ""])
