@@ -11,7 +11,7 @@ CODES = {
     "C-image": "no machine image with drivers for the accelerator",
     "C-interfaces": "a layout of network interfaces that is not published for the machine",
     "C-machine": "a machine that the blueprint does not support, or that cannot be ordered",
-    "C-many": "more than one workload in a stack",
+    "C-many": "more than one workload in a stack of a blueprint that has one",
     "C-neuron-memory": "a model that exceeds the memory or the cache of a Neuron machine",
     "C-neuron-model": "a model or an option that AWS's vLLM for Neuron does not document",
     "C-neuron-split": "a replica over an unsupported number of Neuron devices or cores",

@@ -74,6 +74,7 @@ class Reason(StrEnum):
     NEURON_SERVES_ONLY = "neuron-serves-only"
     NOT_IN_SPEC = "not-in-spec"
     NOT_ORDERABLE = "not-orderable"
+    NO_COMMON_PLACE = "no-common-place"
     NO_CACHE_ROOM = "no-cache-room"
     NO_FABRIC = "no-fabric"
     NO_PRICE = "no-price"

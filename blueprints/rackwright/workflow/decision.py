@@ -121,7 +121,7 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
     from rackwright.wording.plan_text import with_text
 
     plan = with_text(plan)
-    kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=(), near_tie=plan.near_tie if rank == 1 else None)
+    kept = replace(plan.with_first(fit_of_rank(plan, rank)), rejected=(), near_tie=plan.near_tie if rank == 1 else None)
     made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
     creator_is_admin = bool(stack.cluster and stack.cluster.creator_access == "eks")
     return replace(
@@ -182,7 +182,8 @@ def _impossible(content: Any, decision: Decision) -> Iterator[str]:
     for at, value in leaves(content):
         if isinstance(value, (int, float)) and value < 0:
             yield f"{at} is {value:g}, which is negative"
-    yield from _impossible_machines(decision.fit.candidate)
+    for each in decision.fit.each_workload:
+        yield from _impossible_machines(each.candidate)
     for name, text in (("chosen_on", decision.chosen_on), ("expires_on", decision.expires_on)):
         try:
             date.fromisoformat(text or "2026-01-01")

@@ -66,14 +66,15 @@ def access_objects(context: CompileContext, *policies: ManifestPlan) -> tuple[Ma
     """Service account and secrets of the server, and network policies that allow DNS, identity, HTTPS out and `policies` only."""
     namespace = context.namespace
     basics = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud))
-    return (service_account(namespace, ACCOUNT), *run_secrets(context.spec.workload, namespace), *basics, *policies)
+    secrets = run_secrets(context.spec.workload, namespace, context.suffix)
+    return (service_account(namespace, context.named(ACCOUNT)), *secrets, *basics, *policies)
 
 
 def first_objects(context: CompileContext) -> tuple[str, ...]:
     """Keys of the objects that exist before a pod: network policies, without which its connections are open (docs/decisions/0014), and the
     Secret, which it reads at its start only."""
     policies = tuple(f"policy.{context.namespace}.{name}" for name in ("deny", "allow-basics"))
-    return (*policies, secret_key(context.namespace)) if context.spec.workload.secret_variables else policies
+    return (*policies, secret_key(context.namespace, context.suffix)) if context.spec.workload.secret_variables else policies
 
 
 def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
@@ -82,7 +83,7 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
     return ModelServer(
         name=workload.name,
         namespace=context.namespace,
-        account=ACCOUNT,
+        account=context.named(ACCOUNT),
         image=workload.run.image or SERVER_IMAGES["vllm"],
         command=workload.run.command or ("vllm", "serve", model),
         args=workload.run.args or _arguments(context),
@@ -102,6 +103,7 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         secrets=tuple((name, source.secret) for name, source in workload.secret_variables.items()),
         hosts=hosts,
         after=first_objects(context),
+        suffix=context.suffix,
     )
 
 

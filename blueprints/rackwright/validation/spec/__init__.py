@@ -10,6 +10,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     places,
     safety,
     samples,
+    several,
     stack,
     unsupported,
     workloads,
