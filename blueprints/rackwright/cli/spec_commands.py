@@ -126,7 +126,7 @@ def choose(
     if upgrade:
         _show_upgrade(session, decision, recorded)
     else:
-        emit(decision.to_json() if as_json else f"{path}: rank {decision.rank}, {decision.fit.candidate.label}")
+        emit(decision.to_json() if as_json else f"{path}: rank {decision.rank}, {decision.fit.label}")
 
 
 def _show_upgrade(session: Session, decision: "Decision", is_recorded: bool) -> None:

@@ -133,6 +133,11 @@ class Fit:
         return (self, *self.further)
 
     @property
+    def label(self) -> str:
+        """Labels of the candidates of every workload."""
+        return " + ".join(fit.candidate.label for fit in self.each_workload)
+
+    @property
     def stack_usd(self) -> float | None:
         """US dollars of the machines of every workload; None where one has no price."""
         costs = [fit.cost_usd.p50 for fit in self.each_workload if fit.cost_usd]

@@ -87,8 +87,8 @@ class Decision:
 
     def has_versions_for(self, spec: Spec, fit: Fit) -> bool:
         """Whether the versions of this decision apply to a fit: same stack, cloud and instance type, and not edited by hand."""
-        here, there = self.fit.candidate, fit.candidate
-        return not self.by_hand and self.spec == spec.name and (here.cloud, here.machine) == (there.cloud, there.machine)
+        here, there = ([(each.candidate.cloud, each.candidate.machine) for each in one.each_workload] for one in (self.fit, fit))
+        return not self.by_hand and self.spec == spec.name and here == there
 
     def to_json(self) -> str:
         """The text of the file, with the digest of its content."""

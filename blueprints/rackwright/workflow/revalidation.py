@@ -60,7 +60,7 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
 
 def _stale(decision: Decision, rejections: tuple[Rejection, ...], fix: str, spec: Spec, catalog: Catalog, today: date) -> list[Problem]:
     """Errors about the recorded machines. fix: what to do where other machines meet the spec, else each rejection has its own remedy."""
-    old = f"{decision.fit.candidate.label}, chosen on {decision.chosen_on}, no longer satisfies the spec"
+    old = f"{decision.fit.label}, chosen on {decision.chosen_on}, no longer satisfies the spec"
     if size(spec, catalog, today=today, whole_bill=StackPricing(spec, catalog, today, record=decision)).fits:
         return [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in rejections]
     reason = f"{old}, and no other machines do"
