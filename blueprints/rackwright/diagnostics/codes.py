@@ -88,6 +88,7 @@ CODES = {
     "P-part": "arguments of a component that are not parts of a StackPlan of this release",
     "P-sdk-name": "a name of a generated SDK that is invalid in its language",
     "R-form": "a report file whose name does not match its format",
+    "S-156": "a command for one workload, and a spec with several",
     "S-model": "a model in the spec that is unknown or incomplete",
     "S-price-file": "a price file that cannot be read",
     "S-price-sku": "a price of a machine that the catalog does not have",

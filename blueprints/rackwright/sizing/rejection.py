@@ -79,6 +79,7 @@ class Reason(StrEnum):
     NO_FABRIC = "no-fabric"
     NO_PRICE = "no-price"
     NO_RUN_OF_VENDOR = "no-run-of-vendor"
+    OTHER_WORKLOADS = "other-workloads"
     PINNED_ELSEWHERE = "pinned-elsewhere"
     PINNED_NODES = "pinned-nodes"
     PIPELINE_PIN = "pipeline-pin"

@@ -58,14 +58,16 @@ def _within_budget(
     The search compares machines only. Where all that it finds exceed the budget with network and cluster, it repeats with what these leave.
     """
     total = budget = choice.budget_usd
+    over: list[Rejected] = []
     while True:
         combined = [_combined(combination) for _, combination in choice.combinations(budget)]
         fits = rerank(replace(base, fits=tuple(combined))) if rerank and combined else tuple(combined)
         if total is None or whole_bill is None or not fits:
-            return fits, []
+            return fits, over
         bills = {fit: bill for fit in fits if (bill := whole_bill(replace(base, fits=(fit,)).with_first(fit)))}
-        over = [_over_budget(fit, bill.p50, total) for fit, bill in bills.items() if bill.p50 > total]
-        if len(over) < len(fits):
+        exceeding = [_over_budget(fit, bill.p50, total) for fit, bill in bills.items() if bill.p50 > total]
+        over += exceeding
+        if len(exceeding) < len(fits):
             return tuple(fit for fit in fits if fit not in bills or bills[fit].p50 <= total), over
         rest_usd = min(bill.p50 - (fit.stack_usd or 0.0) for fit, bill in bills.items())
         if budget is None or total - rest_usd >= budget:

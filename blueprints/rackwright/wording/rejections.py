@@ -50,6 +50,7 @@ EXPLANATIONS = {
     Reason.NO_FABRIC: "no RDMA fabric between machines",
     Reason.NO_RUN_OF_VENDOR: "no measured run is on an accelerator of {detail}, so the rate on {subject} is unknown",
     Reason.NO_PRICE: "the price of {subject} is not published, so max_cost cannot be checked",
+    Reason.OTHER_WORKLOADS: "recorded for {subject}, the spec has {detail}",
     Reason.PINNED_ELSEWHERE: "the place is pinned to {subject}",
     Reason.PINNED_NODES: "pin.nodes",
     Reason.PIPELINE_PIN: (
@@ -110,6 +111,7 @@ REMEDIES = {
     Reason.NO_COMMON_PLACE: "more regions in `infra`, or a stack for each workload",
     Reason.NO_FABRIC: "an instance type with EFA, TCPX, RoCE or ICI",
     Reason.NO_PRICE: "a region or capacity mode with a published price, or no max_cost",
+    Reason.OTHER_WORKLOADS: "choose again",
     Reason.PINNED_ELSEWHERE: "remove the pin",
     Reason.PINNED_NODES: "nodes: {need:.0f}",
     Reason.PIPELINE_PIN: GEOMETRY,
