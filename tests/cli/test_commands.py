@@ -9,11 +9,13 @@ from rackwright.diagnostics.problem import Problem
 
 ROOT = Path(__file__).parents[2]
 STACKS = ("chat-eks", "chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")
+SEVERAL = "assistant-eks"
+"""The example with several workloads, which `compare` refuses."""
 TODAY = ("--today", "2026-11-21")
 SPEC_COMMANDS = ("validate", "plan", "explain", "compile")
 
 
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", (*STACKS, SEVERAL))
 @pytest.mark.parametrize("command", SPEC_COMMANDS)
 def test_text_fits_100_columns_and_has_no_colour(command, stack, rackwright, stacks):
     result = rackwright(command, f"{stack}.yaml", *(TODAY if command != "validate" else ()))
@@ -23,7 +25,7 @@ def test_text_fits_100_columns_and_has_no_colour(command, stack, rackwright, sta
     assert "\033" not in result.out
 
 
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", (*STACKS, SEVERAL))
 @pytest.mark.parametrize("command", SPEC_COMMANDS)
 def test_json_output_is_one_document(command, stack, rackwright, stacks):
     result = rackwright(command, f"{stack}.yaml", "--json", *(TODAY if command != "validate" else ()))
@@ -32,7 +34,7 @@ def test_json_output_is_one_document(command, stack, rackwright, stacks):
     assert not result.err
 
 
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", (*STACKS, SEVERAL))
 def test_plan_shows_the_whole_bill_with_price_dates(stack, rackwright, stacks):
     bill = rackwright("plan", f"{stack}.yaml", "--json", *TODAY).json["bill"]
     shown = rackwright("plan", f"{stack}.yaml", "--full", *TODAY).out
@@ -131,6 +133,23 @@ def test_compare_fits_100_columns_and_is_one_document_in_json(stack, rackwright,
     assert not printed.err
     assert [side["rank"] for side in printed.json["candidates"]] == [1, 2]
     assert " ".join(printed.json["decided"].split()) in " ".join(result.out.split())
+
+
+def test_compare_is_for_one_workload(rackwright, stacks):
+    result = rackwright("compare", f"{SEVERAL}.yaml", "1", "2", *TODAY)
+    assert result.status == 2
+    assert "S-156" in result.err
+    assert "the spec has 2" in result.err
+
+
+def test_economics_and_report_show_every_workload(rackwright, stacks):
+    shown = rackwright("economics", f"{SEVERAL}.yaml", *TODAY).out
+    assert "llama-3.1-8b on " in shown
+    assert "bert-large on " in shown
+    assert rackwright("economics", f"{SEVERAL}.yaml", "--json", *TODAY).json["further"][0]["model"] == "bert-large"
+    page = rackwright("report", f"{SEVERAL}.yaml", "-o", "-", "--format", "md", *TODAY).out
+    assert "**chat: " in page
+    assert "**embed: " in page
 
 
 def test_compare_without_a_fit_has_status_1(rackwright, stacks):

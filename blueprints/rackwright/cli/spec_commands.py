@@ -173,7 +173,6 @@ def report(
     from rackwright.report.document.write import check_target, render_report, write_report
 
     session = Session.of(spec, as_json, today)
-    session.require_one_workload("report", "`rackwright plan SPEC --full` and `rackwright explain SPEC` have its content")
     suffix = f".{form or ReportFormat.HTML}"
     if output == Path("-"):
         text = render_report(session.spec, session.plan, suffix, session.today, session.preview, session.pipeline.catalog)
