@@ -5,17 +5,15 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
 from rackwright.sizing.metrics import Goodput, Interval, Memory, ParallelLayout, Speed
 from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.note import Note
-from rackwright.sizing.rejection import Rejection
+from rackwright.sizing.rejection import IF_SEVERAL, Rejection
 from rackwright.sizing.workload_facts import StorageNeed, WorkloadFacts
 
 PLAN_VERSION = "sizing/1"
-IF_SEVERAL = Field(exclude_if=lambda value: not value)
-"""Fields of plans with several workloads; JSON of a plan with one workload does not have them."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+IF_SEVERAL = Field(exclude_if=lambda value: not value)
+"""Fields of plans with several workloads; JSON of a plan with one workload does not have them."""
 
 
 class Limit(StrEnum):
@@ -121,6 +127,7 @@ class Rejection:
     p50: the median, where `need` is the 80th percentile of an estimate.
     subject, detail: names that the reason is about, such as an accelerator and a number format; amount: a further number, in `unit`.
     remedies: values of the spec or `Remedy` members that would make the candidate fit.
+    workload: its name where the stack has several.
     words, remedy: the condition and the remedies as text; sizing leaves them empty, `wording.plan_text` fills them in.
     """
 
@@ -136,6 +143,7 @@ class Rejection:
     words: str = ""
     remedy: str = ""
     p50: float | None = None
+    workload: Annotated[str, IF_SEVERAL] = ""
 
     @property
     def distance(self) -> float:

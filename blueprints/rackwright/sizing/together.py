@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 from rackwright.catalog.query import quota_amount, quota_code
 from rackwright.catalog.read import Catalog
@@ -40,7 +41,11 @@ def size_together(
     )
     base = replace(base, considered=sum(p.considered for p in plans), machine=None)
     if missing := [p for p in plans if not p.fits]:
-        return replace(base, rejected=missing[0].rejected, notes=tuple(_fits_nowhere(p) for p in missing))
+        return replace(
+            base,
+            rejected=tuple(map(_named, missing[0].rejected, repeat(missing[0].facts.name))),
+            notes=tuple(_fits_nowhere(p) for p in missing),
+        )
     fits, over = _within_budget(base, choice, rerank, whole_bill)
     if not fits:
         return replace(base, rejected=_nearest(over or choice.rejected()), notes=(*base.notes, *choice.separate_notes()))
@@ -91,6 +96,11 @@ def _rejected(candidates: tuple[Candidate, ...], rejections: Iterable[Rejection]
 
 def _nearest(rejected: Iterable[Rejected]) -> tuple[Rejected, ...]:
     return tuple(sorted(rejected, key=lambda miss: (miss.distance, miss.cost_usd or float("inf")))[:SHOWN_REJECTIONS])
+
+
+def _named(miss: Rejected, workload: str) -> Rejected:
+    """The rejected candidate of one workload, with its name."""
+    return replace(miss, rejections=tuple(replace(rejection, workload=workload) for rejection in miss.rejections))
 
 
 def _fits_nowhere(plan: SizingPlan) -> Note:

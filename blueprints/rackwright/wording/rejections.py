@@ -173,13 +173,13 @@ def _filled(template: str, r: Rejection) -> str:
 
 def rejection_text(rejection: Rejection) -> str:
     """`deadline: needs 30.0 h, allowed 24.0 h (p80 of the estimate)`."""
-    words = explanation(rejection)
+    words, of = explanation(rejection), f"{rejection.workload}, " if rejection.workload else ""
     if rejection.need is None or rejection.have is None:
-        return f"{rejection.limit}: {words}"
+        return f"{of}{rejection.limit}: {words}"
     need, have = tell_apart(rejection.need, rejection.have)
     verb = "allowed" if rejection.limit in CONFIGURED else "has"
     numbers = f"needs {need} {rejection.unit}".rstrip() + f", {verb} {have} {rejection.unit}".rstrip()
-    return f"{rejection.limit}: {numbers}" + (f" ({words})" if words else "")
+    return f"{of}{rejection.limit}: {numbers}" + (f" ({words})" if words else "")
 
 
 def distance_from_limit(rejection: Rejection) -> str:

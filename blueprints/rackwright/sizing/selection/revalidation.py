@@ -32,7 +32,7 @@ def resize_stack(
     for index, fit in enumerate(chosen.each_workload):
         found = resize(spec.of_workload(index), catalog, fit.candidate, today=today, at_recorded_price=at_recorded_price)
         if not isinstance(found, SizingPlan):
-            return found
+            return tuple(replace(rejection, workload=names[index]) for rejection in found)
         plans.append(replace(found, fits=(replace(found.fits[0], workload=names[index]),)))
     first, *further = plans
     fit = replace(first.fits[0], further=tuple(plan.fits[0] for plan in further))
