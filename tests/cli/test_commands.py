@@ -10,7 +10,7 @@ from rackwright.diagnostics.problem import Problem
 ROOT = Path(__file__).parents[2]
 STACKS = ("chat-eks", "chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")
 SEVERAL = "assistant-eks"
-"""The example with several workloads, which `compare` refuses."""
+"""The example with several workloads."""
 TODAY = ("--today", "2026-11-21")
 SPEC_COMMANDS = ("validate", "plan", "explain", "compile")
 
@@ -133,23 +133,6 @@ def test_compare_fits_100_columns_and_is_one_document_in_json(stack, rackwright,
     assert not printed.err
     assert [side["rank"] for side in printed.json["candidates"]] == [1, 2]
     assert " ".join(printed.json["decided"].split()) in " ".join(result.out.split())
-
-
-def test_compare_is_for_one_workload(rackwright, stacks):
-    result = rackwright("compare", f"{SEVERAL}.yaml", "1", "2", *TODAY)
-    assert result.status == 2
-    assert "S-156" in result.err
-    assert "the spec has 2" in result.err
-
-
-def test_economics_and_report_show_every_workload(rackwright, stacks):
-    shown = rackwright("economics", f"{SEVERAL}.yaml", *TODAY).out
-    assert "llama-3.1-8b on " in shown
-    assert "bert-large on " in shown
-    assert rackwright("economics", f"{SEVERAL}.yaml", "--json", *TODAY).json["further"][0]["model"] == "bert-large"
-    page = rackwright("report", f"{SEVERAL}.yaml", "-o", "-", "--format", "md", *TODAY).out
-    assert "**chat: " in page
-    assert "**embed: " in page
 
 
 def test_compare_without_a_fit_has_status_1(rackwright, stacks):

@@ -32,6 +32,7 @@ class InferenceFleetArgs(AwsInputs):
 class InferenceFleet(pulumi.ComponentResource):
     """A cluster whose accelerators and replicas follow their load: on GKE behind a gateway, on EKS behind an internal load balancer.
 
+    The output `serviceEndpoints` has the address of each workload where the fleet has several.
     Raises Unsupported for any other cloud.
     """
 
@@ -41,8 +42,7 @@ class InferenceFleet(pulumi.ComponentResource):
     kubeconfig_command: Output[str]
     bucket_names: Output[Mapping[str, str]]
     service_endpoint: Output[str]
-    """Address of the gateway or load balancer; empty until it has one. Of several workloads that of the first; the output
-    `serviceEndpoints` has each by the name of its workload."""
+    """Address of the gateway or load balancer, of several that of the first workload; empty until it has one."""
     weights_url: Output[str]
     """URL of the model's weights in a bucket; upload them to a new bucket. Empty if the servers download them."""
     expected_fabric: Mapping[str, Any]
