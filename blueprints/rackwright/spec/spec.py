@@ -88,8 +88,8 @@ class Spec(Part):
     name: Name
     """Name of the stack; part of every resource name."""
     workloads: Annotated[tuple[Workload, ...], Field(min_length=1)]
-    """One workload, or several serving workloads on AWS, which share budget, quota and cluster. The first one keeps the resource names
-    that it has alone, so append others."""
+    """One workload, or several serving workloads, which share budget, quota and cluster; on AWS only (N-03). The first one keeps the
+    resource names that it has alone, so append others."""
     goals: Goals = Goals()
     """Limits and objective of sizing."""
     infra: Infra

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.sizing.plan import SizingPlan
-from rackwright.wording.formatting import usd
-from rackwright.wording.rationale import candidate_name
+from rackwright.wording.formatting import machines, usd
 
 
 def together_text(plan: SizingPlan) -> str:
@@ -12,7 +11,7 @@ def together_text(plan: SizingPlan) -> str:
     chosen = plan.chosen
     if chosen is None:
         return ""
-    pools = "; ".join(f"{fit.workload} on {candidate_name(fit.candidate)}" for fit in chosen.each_workload)
+    pools = "; ".join(f"{fit.workload} on {machines(fit.candidate)}" for fit in chosen.each_workload)
     total = usd(chosen.stack_usd, 0) if chosen.stack_usd is not None else "an unpublished price"
     count, region = len(chosen.each_workload), chosen.candidate.region
     cheapest = {"cost": "the cheapest", "time": "the fastest", "balanced": "the best"}[plan.optimize_for]

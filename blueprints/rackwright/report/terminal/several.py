@@ -1,4 +1,4 @@
-"""A plan of several workloads on a terminal: combinations of machines with a line per workload, and what they cost together."""
+"""A plan of several workloads on a terminal: combinations of machines and what they cost together."""
 
 from rich.console import Console
 
@@ -6,25 +6,24 @@ from rackwright.report.goals import limits, tightest
 from rackwright.report.groups import shape
 from rackwright.report.preview_text import quota_increases, quota_words
 from rackwright.report.terminal.bill import bill_text, show_bill
-from rackwright.report.terminal.tables import print_labelled, table
+from rackwright.report.terminal.tables import print_labelled, ranked
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
-from rackwright.wording.formatting import accelerators, machines, money, percent, plural, span
+from rackwright.wording.formatting import accelerators, evidence, machines, money, plural, span
 from rackwright.wording.unit_rates import rate_text
 from rackwright.workflow.stack_preview import StackPreview
 
-COLUMNS = ("#", "workload", "machines", "replicas", "memory", "latency", "per token", "USD/h", "USD/month")
-NUMBERS = ("memory", "latency", "per token", "USD/h", "USD/month")
+COLUMNS = ("#", "machines", "USD/h", "USD/month")
 
 
 def show_combinations(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, shown: int, full: bool) -> None:
-    """The first combinations, a line per workload and one for the sum, then why, limits, bill and quotas of the chosen one.
+    """The first combinations with what they cost, then why, limits, bill and quotas of the chosen one.
 
-    Latency is the time to the answer or its first token.
+    The latency of a workload is the time to the answer or its first token, then per token.
     """
-    rows = [row for combination in _combinations(plan)[:shown] for row in _rows(combination, preview)]
+    rows = [_row(combination, preview) for combination in _combinations(plan)[:shown]]
     out.print()
-    out.print(table(COLUMNS, rows, right=NUMBERS, whole=("#",)))
+    out.print(ranked(rows, COLUMNS, out.width))
     out.print()
     print_labelled(out, "why", plan.scaling)
     _show_limits(out, plan, spec, chosen)
@@ -44,28 +43,21 @@ def _combinations(plan: SizingPlan) -> list[list[tuple[int, Fit]]]:
     return list(found.values())
 
 
-def _rows(combination: list[tuple[int, Fit]], preview: StackPreview) -> list[tuple[str, ...]]:
+def _row(combination: list[tuple[int, Fit]], preview: StackPreview) -> tuple[tuple[str, ...], str]:
+    """Cells of a combination, and the line below them: each workload with its latency, then the place."""
     (rank, fit), *others = combination
-    rows = [
-        (
-            str(rank) if index == 0 else "",
-            each.workload,
-            f"{machines(each.candidate)} ({accelerators(each.candidate)})",
-            f"{each.candidate.replicas} to {each.candidate.max_replicas}",
-            percent(each.memory.fill),
-            span(each.speed.ttft_s),
-            span(each.speed.tpot_s) if each.speed.tpot_s else "-",
-            money(each.usd_per_hour, 2),
-            money(each.cost_usd.p50 if each.cost_usd else None),
-        )
-        for index, each in enumerate(fit.each_workload)
-    ]
     hourly = [each.usd_per_hour for each in fit.each_workload if each.usd_per_hour is not None]
-    sums = (money(sum(hourly), 2) if len(hourly) == len(rows) else money(None), money(fit.stack_usd))
+    total = money(sum(hourly), 2) if len(hourly) == len(fit.each_workload) else money(None)
+    cells = (str(rank), " + ".join(machines(each.candidate) for each in fit.each_workload), total, money(fit.stack_usd))
     elsewhere = ", ".join(f"#{other} {each.candidate.region}" for other, each in others)
-    parts = (fit.candidate.region, _capacities(fit), f"also {elsewhere}" if others else "", preview.refusal(rank))
-    where = ", ".join(filter(None, parts))
-    return [*rows, ("", "together", where, "", "", "", "", *sums)]
+    place = (fit.candidate.region, _capacities(fit), f"also {elsewhere}" if others else "", preview.refusal(rank))
+    return cells, "; ".join((*map(_workload, fit.each_workload), ", ".join(filter(None, place))))
+
+
+def _workload(fit: Fit) -> str:
+    """`chat: 2 x L40S, 2 to 8 replicas, 517 ms, then 41 ms`."""
+    c, each = fit.candidate, f", then {span(fit.speed.tpot_s)}" if fit.speed.tpot_s else ""
+    return f"{fit.workload}: {accelerators(c)}, {c.replicas} to {c.max_replicas} replicas, {span(fit.speed.ttft_s)}{each}"
 
 
 def _capacities(fit: Fit) -> str:
@@ -74,10 +66,14 @@ def _capacities(fit: Fit) -> str:
 
 
 def _show_limits(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit) -> None:
-    """Rate and tightest limit of each workload of the chosen combination."""
-    for index, (part, fit) in enumerate(zip(plan.each_workload, chosen.each_workload, strict=True)):
-        facts = tightest(limits(_without_budget(spec.of_workload(index)), fit))
-        print_labelled(out, fit.workload, "; ".join(filter(None, (rate_text(fit, part.facts), f"tightest {facts}"))))
+    """Rate, tightest limit and evidence of each workload of the chosen combination."""
+    parts = list(zip(plan.each_workload, chosen.each_workload, strict=True))
+    rates = ((fit.workload, rate_text(fit, part.facts)) for part, fit in parts)
+    print_labelled(out, "rate", "; ".join(f"{name}: {rate}" for name, rate in rates if rate))
+    alone = (_without_budget(spec.of_workload(index)) for index in range(len(parts)))
+    limited = (f"{fit.workload}: {tightest(limits(own, fit))}" for own, (_, fit) in zip(alone, parts, strict=True))
+    print_labelled(out, "tightest", "; ".join(limited))
+    print_labelled(out, "evidence", "; ".join(f"{fit.workload}: {evidence(fit.evidence)}" for _, fit in parts))
 
 
 def _without_budget(spec: Spec) -> Spec:
