@@ -1,4 +1,4 @@
-"""`make demo`: five workloads from spec to resource graph, and with the Pulumi CLI through a whole life on a simulated cloud."""
+"""`make demo`: six stacks from spec to resource graph, and with the Pulumi CLI through a whole life on a simulated cloud."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / ".cache" / "demo"
-STACKS = ("mistral-7b-qlora", "llama-70b-sft", "chat-serve", "chat-eks", "gemma-pretrain")
+STACKS = ("mistral-7b-qlora", "llama-70b-sft", "chat-serve", "chat-eks", "assistant-eks", "gemma-pretrain")
 HOW = "install it (https://www.pulumi.com/docs/install) and run `make demo` again"
 out = Console(width=min(Console().width, 100) if sys.stdout.isatty() else 100, highlight=False)
 
@@ -94,7 +94,8 @@ def live(name: str) -> bool:
 
 def stack_engine(name: str, cloud: SimulatedCloud, work: Path) -> Engine:
     """The root program as the engine runs it, on simulated providers."""
-    config = {"rackwright:simulated": "true", "rackwright:chatApiKey": "simulated", "pulumi:disable-default-providers": '["*"]'}
+    config = {"rackwright:simulated": "true", "pulumi:disable-default-providers": '["*"]'}
+    config |= {f"rackwright:{key}": "simulated" for key in ("chatApiKey", "embedApiKey")}
     return Engine(ROOT, cloud, work, stack=name, project="rackwright-sim", config=config)
 
 

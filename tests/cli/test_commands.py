@@ -9,11 +9,13 @@ from rackwright.diagnostics.problem import Problem
 
 ROOT = Path(__file__).parents[2]
 STACKS = ("chat-eks", "chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")
+SEVERAL = "assistant-eks"
+"""The example with several workloads."""
 TODAY = ("--today", "2026-11-21")
 SPEC_COMMANDS = ("validate", "plan", "explain", "compile")
 
 
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", [*STACKS, SEVERAL])
 @pytest.mark.parametrize("command", SPEC_COMMANDS)
 def test_text_fits_100_columns_and_has_no_colour(command, stack, rackwright, stacks):
     result = rackwright(command, f"{stack}.yaml", *(TODAY if command != "validate" else ()))
@@ -23,7 +25,7 @@ def test_text_fits_100_columns_and_has_no_colour(command, stack, rackwright, sta
     assert "\033" not in result.out
 
 
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", [*STACKS, SEVERAL])
 @pytest.mark.parametrize("command", SPEC_COMMANDS)
 def test_json_output_is_one_document(command, stack, rackwright, stacks):
     result = rackwright(command, f"{stack}.yaml", "--json", *(TODAY if command != "validate" else ()))
@@ -32,7 +34,7 @@ def test_json_output_is_one_document(command, stack, rackwright, stacks):
     assert not result.err
 
 
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", [*STACKS, SEVERAL])
 def test_plan_shows_the_whole_bill_with_price_dates(stack, rackwright, stacks):
     bill = rackwright("plan", f"{stack}.yaml", "--json", *TODAY).json["bill"]
     shown = rackwright("plan", f"{stack}.yaml", "--full", *TODAY).out

@@ -8,7 +8,7 @@ import yaml
 from rackwright.catalog import Catalog
 from rackwright.cost.bill import bill
 from rackwright.report.plan_json import bill_json
-from rackwright.report.terminal.plan import fallback_text
+from rackwright.report.terminal.bill import fallback_text
 from rackwright.stackplan.operators import MONITORING
 from rackwright.validation.stack import StackContext, check, stack_problems
 from rackwright_pulumi import record

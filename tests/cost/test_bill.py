@@ -6,7 +6,7 @@ import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.cost import bill
 from rackwright.report.plan_json import bill_json
-from rackwright.report.terminal.plan import each, examples
+from rackwright.report.terminal.bill import each, examples
 from rackwright.spec.spec import Acknowledgement
 from rackwright.validation.stack import StackContext, stack_problems
 

@@ -18,7 +18,7 @@ REFUSAL_LIMIT_S = 60.0
 @pytest.mark.parametrize("stack", EXAMPLES)
 def test_a_stack_is_created_unchanged_protected_and_destroyed(stack, cloud, tmp_path):
     config = {"rackwright:simulated": "true", "rackwright:today": "2026-11-01", "pulumi:disable-default-providers": '["*"]'}
-    config |= {"rackwright:chatApiKey": "simulated"}
+    config |= {"rackwright:chatApiKey": "simulated", "rackwright:embedApiKey": "simulated"}
     engine = Engine(ROOT, cloud, tmp_path / "work", stack=stack, project="rackwright", config=config)
     engine.prepare()
     start = time.perf_counter()

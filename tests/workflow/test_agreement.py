@@ -14,7 +14,7 @@ import pytest
 from rackwright.cli import session
 from rackwright.cli.main import app, run
 from rackwright.clouds import profile
-from rackwright.report.terminal.plan import cents
+from rackwright.report.terminal.bill import cents
 from rackwright.workflow.pipeline import Decided, Pipeline
 from rackwright_pulumi.cli import register
 from rackwright_pulumi.program.settings import Settings, decide

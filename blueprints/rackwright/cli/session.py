@@ -10,7 +10,7 @@ import typer
 
 from rackwright.cli.terminal import NOT_FEASIBLE, emit, tell, working
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import Level, Problem, Stage
+from rackwright.diagnostics.problem import At, Level, Problem, Stage
 from rackwright.stackplan.plan import layers_of
 from rackwright.workflow.clock import clock
 from rackwright.workflow.pipeline import Decided, Pipeline
@@ -96,6 +96,14 @@ class Session:
         if not self.plan.fits:
             self.show_plan(1)
             raise typer.Exit(NOT_FEASIBLE)
+
+    def require_one_workload(self, command: str, instead: str) -> None:
+        """Raises UserError for a spec with several workloads. instead: a sentence about what has the answer."""
+        if self.spec.is_several:
+            count = len(self.spec.workloads)
+            raise UserError(
+                [Problem("S-156", f"`{command}` is for one workload; the spec has {count}", At() / "workloads", instead)], str(self.path)
+            )
 
     def show_plan(self, top: int | None = None, full: bool = False) -> None:
         if self.as_json:

@@ -73,6 +73,8 @@ def explain(
     part = named_candidates(session.plan, machine)
     if as_json:
         emit(explanation_json(part, session.plan, session.preview))
+    elif session.plan.further:
+        explain_text.show_workloads(console(), part, session.plan)
     elif machine and not full:
         explain_text.show_candidates(console(), part, session.plan)
     else:
@@ -95,6 +97,7 @@ def compare(
     from rackwright.report.terminal.comparison import show_comparison
 
     session = Session.of(spec, as_json, today)
+    session.require_one_workload("compare", "`rackwright explain` has the numbers of each workload")
     assert session.plan
     with working("comparing", as_json):
         found = comparison_of(session.pipeline, first, second)
@@ -126,7 +129,7 @@ def choose(
     if upgrade:
         _show_upgrade(session, decision, recorded)
     else:
-        emit(decision.to_json() if as_json else f"{path}: rank {decision.rank}, {decision.fit.candidate.label}")
+        emit(decision.to_json() if as_json else f"{path}: rank {decision.rank}, {decision.fit.label}")
 
 
 def _show_upgrade(session: Session, decision: "Decision", is_recorded: bool) -> None:
@@ -186,18 +189,24 @@ def report(
 
 @app.command()
 def economics(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
-    """Show cost and revenue of serving. By load and by month, with the break-even and other accelerators."""
+    """Show cost and revenue of serving, of each workload. By load and by month, with the break-even and other accelerators."""
     from rackwright.report.terminal.economics import show_economics
     from rackwright.sizing.economics.serving import economics_of
     from rackwright.wording.plan_text import economics_with_text
 
     session = Session.of(spec, as_json, today)
-    found = economics_of(session.spec, session.plan, session.pipeline.catalog)
-    if found is None:
+    parts = enumerate(session.plan.each_workload)
+    each = [economics_of(session.spec.of_workload(index), part, session.pipeline.catalog) for index, part in parts]
+    found = [economics_with_text(economics) for economics in each if economics]
+    if not found:
         session.show_plan(1)
         raise typer.Exit(NOT_FEASIBLE)
-    found = economics_with_text(found)
-    emit(found.as_json()) if as_json else show_economics(console(), found)
+    if as_json:
+        shown = found[0].as_json()
+        emit(shown | {"further": [economics.as_json() for economics in found[1:]]} if found[1:] else shown)
+        return
+    for economics in found:
+        show_economics(console(), economics)
 
 
 def _leave(session: Session) -> None:

@@ -1,10 +1,11 @@
 """Compile a fit into a StackPlan with every count, name, zone and version of the stack."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import date, datetime
 
 from rackwright.catalog.read import Catalog
-from rackwright.clouds import AWS, GCP, KUBERNETES
+from rackwright.clouds import AWS, GCP, KUBERNETES, supports
 from rackwright.compile.blueprints.box import box_plan
 from rackwright.compile.blueprints.box_own import own_box_plan
 from rackwright.compile.blueprints.inference_fleet_eks import eks_fleet_plan
@@ -79,7 +80,22 @@ def refusals(context: CompileContext) -> list[Problem]:
     kind, cloud = blueprint_of(context.spec, context.fit), context.candidate.cloud
     if (kind, cloud) not in PATHS:
         return [_no_path(kind, cloud)]
-    return [*candidate_problems(context.spec, context.candidate, context.catalog), *unsupported_problems(context, kind)]
+    if context.spec.is_several and (kind is not BlueprintKind.INFERENCE_FLEET or not supports(cloud, "serve.several")):
+        return [_one_workload(context.spec, kind, cloud)]
+    found = {problem: None for index, each in enumerate(context.each_workload) for problem in _workload_refusals(each, kind, index)}
+    return list(found)
+
+
+def _workload_refusals(context: CompileContext, kind: BlueprintKind, index: int) -> Iterator[Problem]:
+    """The refusals of one workload of the stack. index: in the spec, whose paths they have."""
+    for problem in (*candidate_problems(context.spec, context.candidate, context.catalog), *unsupported_problems(context, kind)):
+        own = problem.at.steps[:2] == ("workloads", 0)
+        yield replace(problem, at=At(("workloads", index, *problem.at.steps[2:]))) if own and index else problem
+
+
+def _one_workload(spec: Spec, kind: BlueprintKind, cloud: str) -> Problem:
+    reason = f"A {kind} on {cloud} has one workload; the spec has {len(spec.workloads)}"
+    return Problem("C-many", reason, At() / "workloads", "write one spec per workload", stage=Stage.BUILD)
 
 
 def _no_path(kind: BlueprintKind, cloud: str) -> Problem:

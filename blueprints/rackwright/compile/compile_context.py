@@ -1,7 +1,7 @@
 """Input of every part of the compiler: spec, sizing plan, fit, catalog and clock."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 
@@ -55,6 +55,38 @@ class CompileContext:
     running: RunningStack = NEW_STACK
     catalog: Catalog = field(kw_only=True)
     """The catalog that the plan was sized with."""
+    suffix: str = ""
+    """Of names that belong to one workload: empty for the first of a stack, which keeps the names that it has alone; `-embed`."""
+    serves: tuple[str, ...] = ()
+    """Name of the workload where the stack has several."""
+
+    @cached_property
+    def each_workload(self) -> "tuple[CompileContext, ...]":
+        """A context per workload, with its spec, plan and fit, and with zones that offer the machines of all."""
+        if not self.spec.is_several:
+            return (self,)
+        fits = self.fit.each_workload
+        known = [{*fit.candidate.zones} for fit in fits if fit.candidate.zones]
+        common = set.intersection(*known) if known else set()
+        found = []
+        for index, (plan, fit) in enumerate(zip(self.sizing.each_workload, fits, strict=True)):
+            zones = tuple(zone for zone in fit.candidate.zones if zone in common)
+            name = self.spec.workloads[index].name
+            found.append(
+                replace(
+                    self,
+                    spec=self.spec.of_workload(index),
+                    sizing=plan,
+                    fit=replace(fit, candidate=replace(fit.candidate, zones=zones)),
+                    suffix=f"-{name}" if index else "",
+                    serves=(name,),
+                )
+            )
+        return tuple(found)
+
+    def named(self, name: str) -> str:
+        """A name of a part that belongs to one workload of the stack."""
+        return f"{name}{self.suffix}"
 
     @property
     def moment(self) -> datetime:

@@ -41,7 +41,7 @@ def cost_alerts_plan(context: CompileContext, kind: BlueprintKind) -> CostAlerts
         budget_usd_per_month=budget_usd_per_month(context),
         emails=tuple(dict.fromkeys(context.spec.blueprint.notify)),
         idle_minutes=IDLE_MINUTES.get(kind) if switched_on else None,
-        idle_cpu_percent=max(IDLE_MIN_PERCENT, round(100 * IDLE_CORES / (context.machine.vcpus or 1), 2)),
+        idle_cpu_percent=max(IDLE_MIN_PERCENT, round(100 * IDLE_CORES / min(each.machine.vcpus or 1 for each in context.each_workload), 2)),
         expires_on=context.expires_on,
         reminders=reminders(context.expires_on, context.today),
     )

@@ -17,6 +17,7 @@ def apply_spec_options(context: CompileContext, plan: StackPlan) -> StackPlan:
     if not supports(plan.place.cloud, "blueprint.safety"):
         return plan
     place, safety, roles = context.place, context.spec.blueprint.safety, context.place.roles or Roles()
+    teams = {each.namespace for each in context.each_workload}
     plan = replace(
         plan,
         place=replace(plan.place, role_arn=place.role or "", boundary_arn=place.permissions_boundary or ""),
@@ -24,8 +25,7 @@ def apply_spec_options(context: CompileContext, plan: StackPlan) -> StackPlan:
         key=replace(plan.key, existing_arn=existing_reference(place.key)),
         # The existing workload role applies to the workload's identities, not to those of operators.
         identities=tuple(
-            replace(i, existing_arn=existing_reference(roles.workload)) if i.namespace in ("", context.namespace) else i
-            for i in plan.identities
+            replace(i, existing_arn=existing_reference(roles.workload)) if i.namespace in ("", *teams) else i for i in plan.identities
         ),
         cluster=replace(
             plan.cluster,

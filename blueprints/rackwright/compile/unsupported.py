@@ -56,9 +56,6 @@ def _workload(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]
     if serves != fleet and not (serves and kind is BlueprintKind.BOX):
         reason = f"Blueprint {kind} does not support workloads of kind {context.spec.workload.kind}"
         yield Problem("C-workload", reason, At() / "blueprint" / "kind", "set it to auto")
-    if len(context.spec.workloads) > 1:
-        reason = f"This release builds one workload per stack; the spec has {len(context.spec.workloads)}"
-        yield Problem("C-many", reason, At() / "workloads", "write one spec per workload")
 
 
 def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:

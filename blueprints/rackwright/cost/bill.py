@@ -9,7 +9,7 @@ from rackwright.clouds import profile
 from rackwright.cost import network, storage, transfer
 from rackwright.cost.bill_line import BillLine, by_use, hourly, monthly
 from rackwright.cost.fallback import FallbackCost, fallback_costs
-from rackwright.cost.node_counts import billed_nodes, is_sized, sized_nodes
+from rackwright.cost.node_counts import billed_nodes, fit_of, is_sized, sized_nodes
 from rackwright.cost.prices import fee_price, machine_price
 from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit
@@ -64,7 +64,7 @@ def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
 
 def total_interval(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Interval:
     """The total of the bill at p10, p50 and p90 of the run; a month is certain. Prices that are not published are left out."""
-    found, machines = bill(stack, fit, spec, catalog), sum(line.total_usd or 0.0 for line in _accelerators(stack, fit))
+    found, machines = bill(stack, fit, spec, catalog), sum(line.total_usd or 0.0 for line in _all_accelerators(stack, fit))
     total = found.total_usd
     if fit.duration_s is None or not fit.cost_usd:
         return Interval(total, total, total)
@@ -79,7 +79,7 @@ def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: floa
         yield from transfer.lines(fit, hours)
         return
     if machine_layer(stack) in stack.layers:
-        yield from _accelerators(stack, fit)
+        yield from _all_accelerators(stack, fit)
         yield from _others(stack, fit, spec, catalog, hours)
         if stack.kind is not BlueprintKind.BOX and not (stack.cluster and stack.cluster.existing):
             name = profile(stack.place.cloud).fees["control_plane"]
@@ -104,6 +104,13 @@ def _pod_logs(stack: StackPlan, catalog: Catalog) -> Iterator[BillLine]:
     if "log_storage" in fees:
         what = f"pod logs, kept {stack.cluster.log_retention_days} days"
         yield by_use(what, "GiB-month", fee_price(catalog, fees["log_storage"], stack.place, "GiB-month"))
+
+
+def _all_accelerators(stack: StackPlan, fit: Fit) -> Iterator[BillLine]:
+    """The sized machines of every workload; of several, each line names its own."""
+    for each in fit.each_workload:
+        lines = _accelerators(stack, each)
+        yield from (replace(line, what=f"{line.what}, {each.workload}") for line in lines) if each.workload else lines
 
 
 def _accelerators(stack: StackPlan, fit: Fit) -> Iterator[BillLine]:
@@ -135,7 +142,7 @@ def _others(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: flo
     discount = spec.pricing.discounts.get(stack.place.cloud, 0.0)
     for pool in stack.pools:
         nodes = billed_nodes(stack, pool, fit)
-        if nodes and not is_sized(pool, fit):
+        if nodes and not fit_of(pool, fit):
             what = f"system nodes, {pool.machine}" if pool.name == SYSTEM else f"pool {pool.name}, {pool.machine}, {pool.capacity.mode}"
             price = machine_price(catalog, pool.machine, stack.place.region, discount, CapacityMode(pool.capacity.mode))
             yield replace(hourly(what, nodes, "machines", price, hours), pool=pool.name)

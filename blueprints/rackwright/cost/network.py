@@ -29,7 +29,9 @@ def _aws(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator
         price = fee_price(catalog, "vpc-endpoint", stack.place, "hour")
         yield hourly("private endpoints to AWS services", count * zones, "endpoints x zones", price, hours)
     if stack.kind is BlueprintKind.INFERENCE_FLEET:
-        yield hourly("internal load balancer", 1, "load balancer", fee_price(catalog, "network-load-balancer", stack.place, "hour"), hours)
+        count, price = len(fit.each_workload), fee_price(catalog, "network-load-balancer", stack.place, "hour")
+        what, unit = ("internal load balancers", "load balancers") if count > 1 else ("internal load balancer", "load balancer")
+        yield hourly(what, count, unit, price, hours)
         unit = fee_price(catalog, "network-load-balancer-lcu", stack.place, "LCU-hour")
         yield by_use("traffic through the load balancer", "LCU-hour", unit)
     yield by_use("logs", "GiB", fee_price(catalog, "logs-ingest", stack.place, "GiB"))

@@ -8,7 +8,12 @@ def is_sized(pool: PoolPlan, fit: Fit) -> bool:
     """Whether the pool holds the machines of the fit; other pools of a fallback use another capacity mode."""
     chosen, plan = fit.candidate, pool.capacity
     bought = (plan.mode, plan.reservation_id or plan.group_arn) == (chosen.capacity, chosen.capacity_id)
-    return pool.does_the_work and bought
+    return pool.does_the_work and bought and pool.serves in ((), (fit.workload,))
+
+
+def fit_of(pool: PoolPlan, fit: Fit) -> Fit | None:
+    """The fit whose machines the pool holds: of the stack's one workload, or of one of several; None where it holds others."""
+    return next((each for each in fit.each_workload if is_sized(pool, each)), None)
 
 
 def sized_nodes(stack: StackPlan, fit: Fit) -> int:
@@ -20,8 +25,8 @@ def sized_nodes(stack: StackPlan, fit: Fit) -> int:
 def billed_nodes(stack: StackPlan, pool: PoolPlan, fit: Fit) -> int:
     """Machines of a pool that are paid for: the hosts of a slice, the machines of the fit that a pool of a fallback provides, or those
     with which the pool starts."""
-    if is_sized(pool, fit):
-        return sized_nodes(stack, fit) // max(1, fit.candidate.slices)
+    if sized := fit_of(pool, fit):
+        return sized_nodes(stack, sized) // max(1, sized.candidate.slices)
     return max(pool.nodes_start, {each.name: nodes for each, nodes in _filled_pools(stack, fit)}.get(pool.name, 0))
 
 

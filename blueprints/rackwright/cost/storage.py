@@ -72,8 +72,8 @@ def _buckets(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> It
     workload, sizes = spec.workload, dict[str, float | None]()
     if isinstance(workload, (*TRAINING, Batch)):
         sizes["data"] = workload.data.size
-    if workload.model.weights:
-        sizes["weights"] = workload.model.weights.size
+    for index, each in enumerate(spec.workloads):
+        sizes[f"weights-{each.name}" if index else "weights"] = each.model.weights.size if each.model.weights else None
     price = volume_price(catalog, profile(stack.place.cloud).object_volume, stack.place)
     for bucket in stack.buckets:
         if bucket.existing_name:

@@ -27,9 +27,11 @@ def requested_goals(spec: Spec) -> str:
     goals = spec.goals
     parts = [f"at most {hours(goals.max_duration)}"] if goals.max_duration else []
     parts += [f"at most {usd(goals.max_cost, 0)}" + (" a month" if spec.workload.kind == "serve" else "")] if goals.max_cost else []
-    for name, label in (("latency", "answer"), ("ttft", "first token"), ("tpot", "each token")):
-        if goal := getattr(spec.workload, name, None):
-            parts.append(f"{label} within {span(goal.target)} (p{goal.percentile:g})")
+    rows = (("latency", "answer"), ("ttft", "first token"), ("tpot", "each token"))
+    for workload, (name, label) in ((workload, row) for workload in spec.workloads for row in rows):
+        if goal := getattr(workload, name, None):
+            of = f"{workload.name}: " if spec.is_several else ""
+            parts.append(f"{of}{label} within {span(goal.target)} (p{goal.percentile:g})")
     return ", ".join([*parts, f"optimised for {goals.optimize_for}"])
 
 

@@ -31,7 +31,7 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
     further["problems"] = [problem.as_json() for problem in dict.fromkeys((*warnings, *preview.problems))]
     misses = [
         {
-            "candidate": miss.candidate.label,
+            "candidate": miss.label,
             "machines": machines(miss.candidate),
             "why": [rejection_text(r) for r in miss.rejections],
             "remedy": joined_remedies(miss.rejections),

@@ -1,15 +1,17 @@
 """SizingPlan: ranked fits, rejected candidates with their distance, assumptions. Frozen, JSON in both directions."""
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Annotated
 
 from pydantic import TypeAdapter
 
 from rackwright.sizing.metrics import Goodput, Interval, Memory, OptionEffect, ParallelLayout, Speed
 from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.note import Note
-from rackwright.sizing.rejection import Rejection
-from rackwright.units import HOUR, MONTH_H
+from rackwright.sizing.rejection import IF_SEVERAL, Rejection
+from rackwright.sizing.workload_facts import StorageNeed, WorkloadFacts
 
 PLAN_VERSION = "sizing/1"
 
@@ -50,6 +52,14 @@ class Candidate:
     @property
     def accelerators(self) -> int:
         return self.nodes * self.accelerators_per_node
+
+    @property
+    def max_nodes(self) -> int:
+        """Machines at the maximum size: of a server those of its maximum number of replicas."""
+        each, width = self.accelerators_per_node or 1, self.parallelism.accelerators
+        if self.max_replicas <= self.replicas:
+            return self.nodes
+        return max(self.nodes, math.ceil(width / each) * math.ceil(self.max_replicas / max(1, each // width)))
 
     @property
     def is_spread(self) -> bool:
@@ -94,7 +104,8 @@ class Fit:
     wait: seconds in the queue of the capacity mode, before anything is paid; overruled: goals it breaks because of a pin.
     transfers: data that moves between regions or clouds, paid besides `cost_usd`.
     tightest: the constraint with the least headroom. not_buildable: why this release builds no stack of it, None where it does or where
-    that was not examined. `wording.plan_text` fills in binding, why and warnings."""
+    that was not examined. `wording.plan_text` fills in binding, why and warnings.
+    workload: its name where the stack has several; further: fits of the workloads after the first, which share the stack."""
 
     candidate: Candidate
     memory: Memory
@@ -113,6 +124,24 @@ class Fit:
     notes: tuple[Note, ...] = ()
     transfers: tuple[Transfer, ...] = ()
     not_buildable: str | None = None
+    workload: Annotated[str, IF_SEVERAL] = ""
+    further: Annotated[tuple["Fit", ...], IF_SEVERAL] = ()
+
+    @property
+    def each_workload(self) -> tuple["Fit", ...]:
+        """This fit and those of the further workloads."""
+        return (self, *self.further)
+
+    @property
+    def label(self) -> str:
+        """Labels of the candidates of every workload."""
+        return " + ".join(fit.candidate.label for fit in self.each_workload)
+
+    @property
+    def stack_usd(self) -> float | None:
+        """US dollars of the machines of every workload; None where one has no price."""
+        costs = [fit.cost_usd.p50 for fit in self.each_workload if fit.cost_usd]
+        return sum(costs) if len(costs) == len(self.each_workload) else None
 
     @property
     def transfer_usd(self) -> float:
@@ -148,6 +177,13 @@ class Rejected:
     cost_usd: float | None = None
     duration_s: float | None = None
     remedy: str = ""
+    further: Annotated[tuple[Candidate, ...], IF_SEVERAL] = ()
+    """Candidates of the workloads after the first, where the limits of the stack reject all of them together."""
+
+    @property
+    def label(self) -> str:
+        """Labels of the candidates of every workload."""
+        return " + ".join(each.label for each in (self.candidate, *self.further))
 
     @property
     def distance(self) -> float:
@@ -162,64 +198,6 @@ class Assumption:
     value: str
     unit: str
     source: str
-
-
-@dataclass(frozen=True)
-class WorkloadFacts:
-    """Facts of the workload, shown in reports and used for storage and bill.
-
-    unit: what is counted (`sizing.unit.UNITS`). units: of the whole run, 0 for a service. units_per_request: such as seconds of audio.
-    sample: one image, audio or document.
-    """
-
-    name: str
-    kind: str
-    model: str
-    parameters: float
-    active_parameters: float
-    trainable_parameters: float = 0.0
-    tokens: float = 0.0
-    sequence_length: int = 0
-    global_batch_size: int = 0
-    weights_bytes: float = 0.0
-    checkpoint_bytes: float = 0.0
-    checkpoint_interval_s: float = 0.0
-    dataset_bytes: float = 0.0
-    objective: str = ""
-    """Of fine-tuning; empty for other kinds and for supervised fine-tuning."""
-    unit: str = "token"
-    units: float = 0.0
-    units_per_request: float = 1.0
-    sample: Note | None = None
-
-
-@dataclass(frozen=True)
-class StorageNeed:
-    """Storage of the run: capacity, the least sustained throughput, and their basis. `wording.plan_text` fills in reason.
-
-    checkpoints_bytes: all that are kept at once. trainer: family that writes checkpoints to a bucket itself, empty where it writes files.
-    in_bucket: checkpoints go to a bucket, and no file system is built for them. waited_bytes: what all machines wait for in the run: its
-    weights at the start, and after an interruption the checkpoint that was being written and the one that is read. hours, usd_per_hour:
-    of the run; 0 where unknown.
-    """
-
-    capacity_bytes: float = 0.0
-    throughput_bytes_per_s: float = 0.0
-    reason: str = ""
-    basis: tuple[Note, ...] = ()
-    checkpoints_bytes: float = 0.0
-    trainer: str = ""
-    in_bucket: bool = False
-    waited_bytes: float = 0.0
-    hours: float = 0.0
-    usd_per_hour: float = 0.0
-
-    def run_usd(self, usd_per_month: float, bytes_per_s: float) -> float:
-        """US dollars of a run with a storage: its price, and the machines that wait for it. Without a known run, those of a month."""
-        if not self.hours:
-            return usd_per_month
-        waiting = self.usd_per_hour * self.waited_bytes / bytes_per_s / HOUR if self.waited_bytes else 0.0
-        return usd_per_month * self.hours / MONTH_H + waiting
 
 
 @dataclass(frozen=True)
@@ -247,6 +225,18 @@ class SizingPlan:
     notes: tuple[Note, ...] = ()
     options: tuple[OptionEffect, ...] = ()
     """Effects of the options of the server that the spec sets, on the chosen replica."""
+    further: Annotated[tuple["SizingPlan", ...], IF_SEVERAL] = ()
+    """Plans of the workloads after the first, each with the fit of the first rank; `Fit.further` has those of every rank."""
+
+    @property
+    def each_workload(self) -> tuple["SizingPlan", ...]:
+        """This plan and those of the further workloads."""
+        return (self, *self.further)
+
+    def with_first(self, fit: Fit) -> "SizingPlan":
+        """The plan with this fit only, and the fits of its further workloads."""
+        further = tuple(replace(plan, fits=(each,)) for plan, each in zip(self.further, fit.further, strict=True))
+        return replace(self, fits=(fit,), further=further)
 
     @property
     def chosen(self) -> Fit | None:
@@ -259,7 +249,11 @@ class SizingPlan:
         Excludes fits without a price, and fits that break a goal for a pin where others break none.
         """
         comparable = [f for f in self.fits if not f.overruled] or list(self.fits)
-        priced = [(f.cost_usd.p50, f.time_s, rank, f) for rank, f in enumerate(comparable) if f.cost_usd]
+        priced = [
+            (f.stack_usd, max(each.time_s for each in f.each_workload), rank, f)
+            for rank, f in enumerate(comparable)
+            if f.stack_usd is not None
+        ]
         found: list[Fit] = []
         best = float("inf")
         for _, time_s, _, fit in sorted(priced, key=lambda row: row[:3]):

@@ -2,6 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+IF_SEVERAL = Field(exclude_if=lambda value: not value)
+"""Fields of plans with several workloads; JSON of a plan with one workload does not have them."""
 
 
 class Limit(StrEnum):
@@ -75,10 +81,12 @@ class Reason(StrEnum):
     NEURON_SERVES_ONLY = "neuron-serves-only"
     NOT_IN_SPEC = "not-in-spec"
     NOT_ORDERABLE = "not-orderable"
+    NO_COMMON_PLACE = "no-common-place"
     NO_CACHE_ROOM = "no-cache-room"
     NO_FABRIC = "no-fabric"
     NO_PRICE = "no-price"
     NO_RUN_OF_VENDOR = "no-run-of-vendor"
+    OTHER_WORKLOADS = "other-workloads"
     PINNED_ELSEWHERE = "pinned-elsewhere"
     PINNED_NODES = "pinned-nodes"
     PIPELINE_PIN = "pipeline-pin"
@@ -122,6 +130,7 @@ class Rejection:
     p50: the median, where `need` is the 80th percentile of an estimate.
     subject, detail: names that the reason is about, such as an accelerator and a number format; amount: a further number, in `unit`.
     remedies: values of the spec or `Remedy` members that would make the candidate fit.
+    workload: its name where the stack has several.
     words, remedy: the condition and the remedies as text; sizing leaves them empty, `wording.plan_text` fills them in.
     """
 
@@ -137,6 +146,7 @@ class Rejection:
     words: str = ""
     remedy: str = ""
     p50: float | None = None
+    workload: Annotated[str, IF_SEVERAL] = ""
 
     @property
     def distance(self) -> float:

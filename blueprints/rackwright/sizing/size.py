@@ -1,7 +1,7 @@
 """Sizing: from a spec and a catalog to a SizingPlan."""
 
 import gc
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
@@ -31,14 +31,12 @@ from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
 from rackwright.sizing.selection.near_ties import beaten_by
 from rackwright.sizing.selection.ranking import by_distance, cheapest_without_pin, identity, is_unpriced, ranked
+from rackwright.sizing.together import Order, size_together
 from rackwright.sizing.workload_inputs import workload_inputs
 from rackwright.spec.inventory import Inventory
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
 from rackwright.units import HOUR
-
-Order = Callable[[SizingPlan], tuple[Fit, ...]]
-"""Plan -> its fits in another order of rank."""
 
 
 @contextmanager
@@ -63,13 +61,16 @@ def size(
     rerank: Order | None = None,
     whole_bill: WholeBill | None = None,
 ) -> SizingPlan:
-    """Ranked candidates for the first workload of the spec, and the rejected candidates with their reasons.
+    """Ranked candidates for the workloads of the spec, and the rejected candidates with their reasons.
 
     `fits` is empty when nothing fits. Raises UserError when the model is unknown.
     today: date at which capacity blocks are evaluated; the current date by default. rerank: puts the fits of a plan in another order.
     whole_bill: prices the stack of a fit, for the budget; without it the budget is compared with the machines alone.
     """
     catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
+    if spec.is_several:
+        alone = [size(spec.of_workload(i), catalog, today=today, assumptions=a) for i in range(len(spec.workloads))]
+        return size_together(spec, catalog, a, alone, rerank, whole_bill)
     inputs = workload_inputs(spec.workload, a, catalog)
     goals = GoalLimits.of(spec, inputs.facts, catalog, a)
     fits, rejected, order, points = _collected(_evaluations(spec, catalog, inputs, goals, a, today))
@@ -257,8 +258,6 @@ def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a:
     for key, part in named_buckets(spec.workload).items():
         if location(part.uri, None) and part.region is None:
             yield Note(NoteKind.BUCKET_REGION_UNKNOWN, {"uri": part.uri or "", "key": f"{key}.region"})
-    if len(spec.workloads) > 1:
-        yield Note(NoteKind.WORKLOADS_SHARE_MACHINES, {"workload": spec.workload.name})
     if any(profile(p.cloud).is_owned and not isinstance(p.inventory, Inventory) for p in spec.infra.places):
         yield Note(NoteKind.INVENTORY_NOT_READ)
     pinned = next((f for f in fits if f.candidate.pinned), None)

@@ -88,7 +88,8 @@ class Spec(Part):
     name: Name
     """Name of the stack; part of every resource name."""
     workloads: Annotated[tuple[Workload, ...], Field(min_length=1)]
-    """One workload. The format permits several serving workloads; this release does not support them (N-03)."""
+    """One workload, or several serving workloads, which share budget, quota and cluster; on AWS only (N-03). The first one keeps the
+    resource names that it has alone, so append others."""
     goals: Goals = Goals()
     """Limits and objective of sizing."""
     infra: Infra
@@ -112,6 +113,18 @@ class Spec(Part):
     def workload(self) -> Workload:
         """The first workload, which determines the machines."""
         return self.workloads[0]
+
+    @property
+    def is_several(self) -> bool:
+        """Whether several serving workloads share the stack."""
+        return len(self.workloads) > 1
+
+    def of_workload(self, index: int) -> "Spec":
+        """The spec with one of its workloads. Of several, each is a fleet, because they share a cluster."""
+        if not self.is_several:
+            return self
+        fleet = self.blueprint.model_copy(update={"kind": "inference-fleet"})
+        return self.model_copy(update={"workloads": (self.workloads[index],), "blueprint": fleet})
 
     @property
     def is_training(self) -> bool:

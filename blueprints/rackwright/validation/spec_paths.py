@@ -141,7 +141,7 @@ def _named(at: At, spec: Spec, stack: StackPlan) -> tuple[str | int, ...]:
     """The steps with a bucket's key in place of its index, and a pool of the spec as `extra_pools` with its index there."""
     match at.steps:
         case ("buckets", int(index), *rest):
-            return ("buckets", stack.buckets[index].key, *rest)
+            return ("buckets", stack.buckets[index].key.partition("-")[0], *rest)
         case ("pools", int(index), *rest) if spec.blueprint.pools != "auto":
             names = [pool.name for pool in spec.blueprint.pools]
             name = stack.pools[index].name
@@ -164,14 +164,36 @@ def _fill(template: str, at: At, steps: tuple[str | int, ...], spec: Spec, place
             if not exists:
                 break
         elif name == "{nodes}":
-            made = At() / "workloads" / 0 / "max_replicas" if spec.workload.kind == "serve" else entry / "pin" / "nodes"
+            made = (
+                At() / "workloads" / _workload(at, spec, stack) / "max_replicas"
+                if spec.workload.kind == "serve"
+                else entry / "pin" / "nodes"
+            )
         elif name == "{capacity}":
             made = _capacity(entry / "capacity", at, spec, place, stack)
         else:
             made = made / name
         if bracket:
-            made = made / (indexes[0] if index == "*]" else int(index[:-1]))
+            own = _workload(at, spec, stack) if name == "workloads" else int(index.removesuffix("]").replace("*", "0"))
+            made = made / (indexes[0] if index == "*]" else own)
     return made
+
+
+def _workload(at: At, spec: Spec, stack: StackPlan) -> int:
+    """Index of the workload whose pool, bucket, identity or object is at a path of the stack.
+
+    Names of parts of the workloads after the first end with the workload's name.
+    """
+    names: tuple[str, ...] = ()
+    match at.steps:
+        case ("pools", int(index), *_):
+            names = (stack.pools[index].name,)
+        case ("buckets" | "identities" as part, int(index), *_):
+            names = (getattr(stack, part)[index].key,)
+        case ("manifests", int(index), *_):
+            names = tuple(stack.manifests[index].key.split("."))
+    ends = ((i, (workload.name, f"-{workload.name}")) for i, workload in enumerate(spec.workloads) if i)
+    return next((i for i, (own, end) in ends if any(name == own or name.endswith(end) for name in names)), 0)
 
 
 def _subnets(entry: At, indexes: list[int], spec: Spec, place: int) -> tuple[At, bool]:

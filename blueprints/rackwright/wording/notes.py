@@ -8,14 +8,17 @@ TEXTS = {
     NoteKind.AUDIO_PASS: "The text of speech is assumed to have {tokens_per_s:.2g} tokens per second of audio",
     NoteKind.BUCKET_REGION_UNKNOWN: "The region of {uri} is not set: transfers from and to other regions are not counted; set `{key}`",
     NoteKind.DIFFUSION_PASSES: "One request is one image of {passes:g} network passes; text encoding and image decoding are not counted",
+    NoteKind.COST_ALONE: "Alone, {workload} would run on {alone} for {usd:,.0f} USD a month",
     NoteKind.EXPERTS_UNCALIBRATED: (
         "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
     ),
+    NoteKind.FITS_NOWHERE: "No machine meets every goal for workload {workload}",
     NoteKind.INVENTORY_NOT_READ: "The inventory of the existing cluster was not read: only a pinned machine is sized",
     NoteKind.NO_LATENCY_GOAL: "No latency goal is set ({keys}): slow machines are not rejected",
     NoteKind.ONE_TOKEN_ANSWERS: (
         "Answers have one token (output_tokens.mean: 1), so no time per output token (TPOT) exists; only the time to the first token counts"
     ),
+    NoteKind.OTHER_MACHINES_ALONE: ("Alone, {workload} would run on {alone}; the choices of each workload alone exceed {limits} together"),
     NoteKind.PIN_COSTS: "The pinned {pinned} costs {usd:,.2f} USD more than {free}, the cheapest candidate without the pin",
     NoteKind.PIN_SAVES: "The pinned {pinned} is {usd:,.2f} USD cheaper than {free}, the cheapest candidate without the pin",
     NoteKind.REQUESTS_TOO_LONG: "Requests of {tokens:,} tokens exceed the {positions:,} positions that the model supports",
@@ -24,7 +27,6 @@ TEXTS = {
     NoteKind.TPU_CHOSEN: (
         "The first choice is a TPU, which requires a JAX or PyTorch/XLA trainer; blueprint.kind box or training-cluster excludes TPUs"
     ),
-    NoteKind.WORKLOADS_SHARE_MACHINES: "Sized for {workload}; the other workloads share its machines",
     NoteKind.BLOCK_PARTLY_USED: (
         "The capacity block is paid for {paid_h:,.0f} h and the run takes about {run_h:,.1f} h, {idle_usd:,.0f} USD idle"
     ),

@@ -12,6 +12,7 @@ from rackwright.wording.formatting import usd
 from rackwright.wording.notes import joined_notes, note_text
 from rackwright.wording.rationale import candidate_name, compared_with, rationale, time_and_cost
 from rackwright.wording.rejections import explanation, joined_remedies, rejection_text, remedy
+from rackwright.wording.several import further_warnings, together_text
 
 if TYPE_CHECKING:
     from rackwright.sizing.economics.serving import Economics
@@ -35,16 +36,20 @@ def with_text(plan: SizingPlan, whole: SizingPlan | None = None) -> SizingPlan:
     def described(rejections: Iterable[Rejection]) -> tuple[Rejection, ...]:
         return tuple(known.get(r) or known.setdefault(r, replace(r, words=explanation(r), remedy=remedy(r))) for r in rejections)
 
+    if plan.further:
+        plan = replace(plan, further=tuple(map(with_text, plan.further)))
     return replace(
         plan,
-        scaling=rationale(whole or plan),
+        scaling=together_text(whole or plan) if plan.further else rationale(whole or plan),
         fits=tuple(_fit(fit, described(fit.overruled)) for fit in plan.fits),
         rejected=tuple(_rejected(miss, described(miss.rejections)) for miss in plan.rejected),
         storage=replace(plan.storage, reason=joined_notes(plan.storage.basis) or plan.storage.reason),
         near_tie=_fit(plan.near_tie, described(plan.near_tie.overruled)) if plan.near_tie else None,
         unpinned=_fit(plan.unpinned, described(plan.unpinned.overruled)) if plan.unpinned else None,
         machine=_machine(plan.machine) if plan.machine else None,
-        warnings=_once(plan.warnings, map(note_text, plan.notes), shortages(plan.machine), pinned_parallelism(plan)),
+        warnings=_once(
+            plan.warnings, map(note_text, plan.notes), shortages(plan.machine), pinned_parallelism(plan), further_warnings(plan)
+        ),
     )
 
 

@@ -50,9 +50,11 @@ EXPLANATIONS = {
     Reason.NEURON_SERVES_ONLY: "no documented trainer runs on {subject}",
     Reason.NOT_IN_SPEC: "the spec no longer selects {subject} in {detail}",
     Reason.NO_CACHE_ROOM: "the weights leave no room for a cache in {subject} x {amount:,.0f} GiB",
+    Reason.NO_COMMON_PLACE: "no zone of `infra` offers machines for every workload",
     Reason.NO_FABRIC: "no RDMA fabric between machines",
     Reason.NO_RUN_OF_VENDOR: "no measured run is on an accelerator of {detail}, so the rate on {subject} is unknown",
     Reason.NO_PRICE: "the price of {subject} is not published, so max_cost cannot be checked",
+    Reason.OTHER_WORKLOADS: "recorded for {subject}, the spec has {detail}",
     Reason.PINNED_ELSEWHERE: "the place is pinned to {subject}",
     Reason.PINNED_NODES: "pin.nodes",
     Reason.PIPELINE_PIN: (
@@ -117,8 +119,10 @@ REMEDIES = {
     Reason.FEWER_THAN_MEASURED: "add a run on fewer accelerators to `measured`",
     Reason.NOT_ORDERABLE: "another machine",
     Reason.NO_RUN_OF_VENDOR: "add a run on one of its accelerators to `measured`",
+    Reason.NO_COMMON_PLACE: "more regions in `infra`, or a stack for each workload",
     Reason.NO_FABRIC: "an instance type with EFA, TCPX, RoCE or ICI",
     Reason.NO_PRICE: "a region or capacity mode with a published price, or no max_cost",
+    Reason.OTHER_WORKLOADS: "choose again",
     Reason.PINNED_ELSEWHERE: "remove the pin",
     Reason.PINNED_NODES: "nodes: {need:.0f}",
     Reason.PIPELINE_PIN: GEOMETRY,
@@ -186,13 +190,13 @@ def _filled(template: str, r: Rejection) -> str:
 
 def rejection_text(rejection: Rejection) -> str:
     """`deadline: needs 30.0 h, allowed 24.0 h (p80 of the estimate)`."""
-    words = explanation(rejection)
+    words, of = explanation(rejection), f"{rejection.workload}, " if rejection.workload else ""
     if rejection.need is None or rejection.have is None:
-        return f"{rejection.limit}: {words}"
+        return f"{of}{rejection.limit}: {words}"
     need, have = tell_apart(rejection.need, rejection.have)
     verb = "allowed" if rejection.limit in CONFIGURED else "has"
     numbers = f"needs {need} {rejection.unit}".rstrip() + f", {verb} {have} {rejection.unit}".rstrip()
-    return f"{rejection.limit}: {numbers}" + (f" ({words})" if words else "")
+    return f"{of}{rejection.limit}: {numbers}" + (f" ({words})" if words else "")
 
 
 def distance_from_limit(rejection: Rejection) -> str:

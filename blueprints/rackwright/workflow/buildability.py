@@ -68,7 +68,8 @@ class Buildability:
         c = fit.candidate
         size = (c.nodes == 1, c.parallelism.accelerators if self.spec.workload.kind == "serve" else 0)
         region = c.region if self.spec.infra.places[c.place].network.existing else ""
-        return (blueprint_of(self.spec, fit), c.cloud, c.place, c.machine, c.topology, c.capacity, region, *size)
+        further = tuple((each.candidate.machine, each.candidate.capacity, each.candidate.parallelism.accelerators) for each in fit.further)
+        return (blueprint_of(self.spec, fit), c.cloud, c.place, c.machine, c.topology, c.capacity, region, *size, *further)
 
 
 def _marked(fit: Fit, reason: str | None) -> Fit:

@@ -87,8 +87,8 @@ class Decision:
 
     def has_versions_for(self, spec: Spec, fit: Fit) -> bool:
         """Whether the versions of this decision apply to a fit: same stack, cloud and instance type, and not edited by hand."""
-        here, there = self.fit.candidate, fit.candidate
-        return not self.by_hand and self.spec == spec.name and (here.cloud, here.machine) == (there.cloud, there.machine)
+        here, there = ([(each.candidate.cloud, each.candidate.machine) for each in one.each_workload] for one in (self.fit, fit))
+        return not self.by_hand and self.spec == spec.name and here == there
 
     def to_json(self) -> str:
         """The text of the file, with the digest of its content."""
@@ -121,7 +121,7 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
     from rackwright.wording.plan_text import with_text
 
     plan = with_text(plan)
-    kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=(), near_tie=plan.near_tie if rank == 1 else None)
+    kept = replace(plan.with_first(fit_of_rank(plan, rank)), rejected=(), near_tie=plan.near_tie if rank == 1 else None)
     made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
     creator_is_admin = bool(stack.cluster and stack.cluster.creator_access == "eks")
     return replace(
@@ -182,7 +182,8 @@ def _impossible(content: Any, decision: Decision) -> Iterator[str]:
     for at, value in leaves(content):
         if isinstance(value, (int, float)) and value < 0:
             yield f"{at} is {value:g}, which is negative"
-    yield from _impossible_machines(decision.fit.candidate)
+    for each in decision.fit.each_workload:
+        yield from _impossible_machines(each.candidate)
     for name, text in (("chosen_on", decision.chosen_on), ("expires_on", decision.expires_on)):
         try:
             date.fromisoformat(text or "2026-01-01")

@@ -18,7 +18,7 @@ def no_fit(plan: SizingPlan, path: Path) -> Problem:
     """The error of a plan without a fit, with its nearest rejected candidates. path: of the spec."""
     misses = nearest_misses(plan)
     pinned = [miss for miss in misses if miss.candidate.pinned]  # the others fail on the pin
-    nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in pinned or misses)
+    nearest = "; ".join(f"{miss.label}: {rejection_text(miss.rejections[0])}" for miss in pinned or misses)
     which = "The pinned machine fails" if pinned else "Nearest"
     return Problem("D-no-fit", f"no machine meets every goal. {which}: {nearest}", fix=f"run `rackwright plan {path.name}`")
 

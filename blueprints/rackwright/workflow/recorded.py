@@ -26,15 +26,21 @@ FIXED = ("account", "region", "zone")
 
 def recorded_instead(record: "Decision | None", fit: "Fit | None", path: Path) -> str:
     """A sentence that names the recorded machines, which an update builds, where the fit has others; else "". path: of the spec."""
-    from rackwright.sizing.selection.ranking import identity
     from rackwright.workflow.decision import decision_path
 
-    if record is None or (fit and identity(record.fit.candidate) == identity(fit.candidate)):
+    if record is None or (fit and _identities(record.fit) == _identities(fit)):
         return ""
-    machines = record.fit.candidate.label
+    machines = record.fit.label
     if fit is None:
         return f"{decision_path(path).name} records {machines}: `pulumi up` builds that; no candidate of today meets the goals"
     return f"{decision_path(path).name} records {machines}: `pulumi up` builds that, until `rackwright choose` records another"
+
+
+def _identities(fit: "Fit") -> list[tuple]:
+    """Identity of the candidate of every workload."""
+    from rackwright.sizing.selection.ranking import identity
+
+    return [identity(each.candidate) for each in fit.each_workload]
 
 
 def moved(was: "PlacePlan | None", now: "PlacePlan") -> str:
@@ -139,7 +145,7 @@ def unused_record(record: "Decision | None", plan: "SizingPlan", spec: "Spec", p
 
     if record is None or not record.by_hand:
         return ()
-    rank, machines = _rank_of_machines(record, plan, spec), record.fit.candidate.label
+    rank, machines = _rank_of_machines(record, plan, spec), record.fit.label
     reason = f"{decision_path(path).name} was edited by hand: its place, machines ({machines}) and versions are not used"
     fix = f"`rackwright choose {path.name} {rank}` chooses these machines" if rank else "restore the file to keep the machines of a stack"
     return (Problem("D-by-hand", reason, level=Level.WARNING, fix=fix),)
@@ -148,5 +154,9 @@ def unused_record(record: "Decision | None", plan: "SizingPlan", spec: "Spec", p
 def _rank_of_machines(record: "Decision", plan: "SizingPlan", spec: "Spec") -> int | None:
     from rackwright.sizing.selection.revalidation import same_machines
 
-    old = record.fit.candidate
-    return next((rank for rank, fit in enumerate(plan.fits, 1) if same_machines(fit.candidate, old, spec)), None)
+    def is_recorded(fit: "Fit") -> bool:
+        now, was = fit.each_workload, record.fit.each_workload
+        alike = [each.workload for each in now] == [each.workload for each in was]
+        return alike and all(same_machines(a.candidate, b.candidate, spec) for a, b in zip(now, was, strict=True))
+
+    return next((rank for rank, fit in enumerate(plan.fits, 1) if is_recorded(fit)), None)

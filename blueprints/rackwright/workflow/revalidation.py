@@ -14,9 +14,9 @@ from rackwright.catalog import Catalog
 from rackwright.compile import compile_plan
 from rackwright.diagnostics.problem import Level, Problem, Stage
 from rackwright.sizing.calibrated import calibration_digest
-from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.sizing.rejection import Rejection
-from rackwright.sizing.selection.revalidation import resize
+from rackwright.sizing.selection.revalidation import resize_stack
 from rackwright.sizing.size import size
 from rackwright.spec import Spec
 from rackwright.wording.rejections import rejection_text, remedy
@@ -46,7 +46,7 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
         return decision, ended
     fix = f"{renewal(path)}, or revert the edit"
     pricing = StackPricing(spec, catalog, today, record=decision)
-    again = resize(spec, catalog, decision.fit.candidate, today=today, whole_bill=pricing)
+    again = resize_stack(spec, catalog, decision.fit, today=today, whole_bill=pricing)
     if not isinstance(again, SizingPlan):
         return decision, _stale(decision, again, fix, spec, catalog, today)
     new = replace(decision, plan=_merged(decision.plan, again), file_system=recorded_file_system(decision, spec, catalog))
@@ -60,7 +60,7 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
 
 def _stale(decision: Decision, rejections: tuple[Rejection, ...], fix: str, spec: Spec, catalog: Catalog, today: date) -> list[Problem]:
     """Errors about the recorded machines. fix: what to do where other machines meet the spec, else each rejection has its own remedy."""
-    old = f"{decision.fit.candidate.label}, chosen on {decision.chosen_on}, no longer satisfies the spec"
+    old = f"{decision.fit.label}, chosen on {decision.chosen_on}, no longer satisfies the spec"
     if size(spec, catalog, today=today, whole_bill=StackPricing(spec, catalog, today, record=decision)).fits:
         return [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in rejections]
     reason = f"{old}, and no other machines do"
@@ -72,7 +72,7 @@ def _stale(decision: Decision, rejections: tuple[Rejection, ...], fix: str, spec
 
 def _chosen_again(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: date) -> tuple[Decision, list[Problem]]:
     """A new decision for the recorded machines, and every value that differs from the edited file, whose other values are not used."""
-    plan = resize(spec, catalog, decision.fit.candidate, today=today, at_recorded_price=False)
+    plan = resize_stack(spec, catalog, decision.fit, today=today, at_recorded_price=False)
     fix = f"{renewal(path)}, or restore the file"
     if not isinstance(plan, SizingPlan):
         return decision, _stale(decision, plan, fix, spec, catalog, today)
@@ -102,16 +102,22 @@ def _first_format(decision: Decision, path: Path) -> list[Problem]:
 def _merged(old: SizingPlan, new: SizingPlan) -> SizingPlan:
     """The new plan with the recorded zones and prices. Shared storage never shrinks and stays of its kind, because
     changing it replaces it."""
-    was, fit = old.fits[0].candidate, new.fits[0]
-    same = {"zones": was.zones, "price_usd_per_hour": was.price_usd_per_hour, "price_as_of": was.price_as_of}
-    same |= {"price_source": was.price_source, "price_region": was.price_region}
     storage = replace(
         new.storage,
         capacity_bytes=max(old.storage.capacity_bytes, new.storage.capacity_bytes),
         throughput_bytes_per_s=max(old.storage.throughput_bytes_per_s, new.storage.throughput_bytes_per_s),
         in_bucket=old.storage.in_bucket,
     )
-    return replace(new, fits=(replace(fit, candidate=replace(fit.candidate, **same)),), storage=storage)
+    return replace(new.with_first(_as_recorded(new.fits[0], old.fits[0])), storage=storage)
+
+
+def _as_recorded(fit: Fit, recorded: Fit) -> Fit:
+    """The fit of every workload with its recorded zones and prices."""
+    was = recorded.candidate
+    same = {"zones": was.zones, "price_usd_per_hour": was.price_usd_per_hour, "price_as_of": was.price_as_of}
+    same |= {"price_source": was.price_source, "price_region": was.price_region}
+    further = tuple(_as_recorded(new, old) for new, old in zip(fit.further, recorded.further, strict=True))
+    return replace(fit, candidate=replace(fit.candidate, **same), further=further)
 
 
 def _ended(decision: Decision, path: Path, today: date) -> list[Problem]:

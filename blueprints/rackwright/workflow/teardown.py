@@ -5,6 +5,7 @@ from dataclasses import replace
 from rackwright.clouds import profile
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level, Problem, Stage
+from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Goals, Limits
 from rackwright.workflow.decision import Decision, decision_path
 from rackwright.workflow.pipeline import Decided, Pipeline
@@ -36,7 +37,7 @@ def decide_for_teardown(pipeline: Pipeline) -> Decided:
     if recorded:
         state = f"{file} was edited by hand and no longer satisfies the spec"
         _check_region(recorded, guess, state)
-    reason = f"{state}; the stack is assumed to run {guess.fit.candidate.label}"
+    reason = f"{state}; the stack is assumed to run {guess.fit.label}"
     problems.append(Problem("D-teardown", reason, level=Level.WARNING, fix="check in a preview that nothing is created"))
     return replace(pipeline.unchecked(guess, False), problems=tuple(problems))
 
@@ -56,14 +57,20 @@ def _placed(decision: Decision, pipeline: Pipeline, file: str) -> Decision:
     spec, fit, was = pipeline.spec, decision.fit, decision.place
     if decision.spec != spec.name:
         raise _lost(f"{file} was recorded for {decision.spec}, not {spec.name}", "restore the name")
-    if fit.candidate.machine not in pipeline.catalog.machine_by_name:
-        raise _lost(f"{file} names {fit.candidate.machine}, which the catalog of this release lacks", "use the release that recorded it")
+    names = [each.candidate.machine for each in fit.each_workload]
+    if lacking := next((name for name in names if name not in pipeline.catalog.machine_by_name), ""):
+        raise _lost(f"{file} names {lacking}, which the catalog of this release lacks", "use the release that recorded it")
     for number, place in enumerate(spec.infra.places):
         account = getattr(place, profile(place.cloud).owner_field) or ""
         if place.cloud == fit.candidate.cloud and (was is None or was.account in ("", account)):
-            here = replace(fit, candidate=replace(fit.candidate, place=number))
-            return replace(decision, plan=replace(decision.plan, fits=(here,)))
+            return replace(decision, plan=decision.plan.with_first(_at_place(fit, number)))
     raise _lost(f"`infra` has no entry for the {fit.candidate.cloud} account that the stack runs in", "restore the entry")
+
+
+def _at_place(fit: Fit, number: int) -> Fit:
+    """The fit of every workload at an entry of `infra`."""
+    further = tuple(_at_place(each, number) for each in fit.further)
+    return replace(fit, candidate=replace(fit.candidate, place=number), further=further)
 
 
 def _first_choice(pipeline: Pipeline) -> Decision:

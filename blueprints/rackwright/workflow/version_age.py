@@ -56,10 +56,10 @@ def changes_of(recorded: Decision | None, release: Decision) -> list[VersionChan
 
 
 def _recorded_values(decision: Decision) -> dict[tuple[str, str], str]:
-    chosen = decision.fit.candidate
-    price = "not published" if chosen.price_usd_per_hour is None else f"{chosen.price_usd_per_hour:g} USD per machine hour"
+    prices = (fit.candidate.price_usd_per_hour for fit in decision.fit.each_workload)
+    price = " + ".join("not published" if each is None else f"{each:g} USD per machine hour" for each in prices)
     values = {(part, name): version for part, name, version in _versions(decision.pins)}
-    return values | {("machines", "label"): chosen.label, ("machines", "price"): price}
+    return values | {("machines", "label"): decision.fit.label, ("machines", "price"): price}
 
 
 def _versions(pins: VersionPins) -> Iterator[tuple[str, str, str]]:

@@ -35,6 +35,7 @@ class InferenceFleet(pulumi.ComponentResource):
     """A cluster whose accelerators and replicas follow their load: on GKE behind a gateway, on EKS behind an internal load balancer, on own
     servers behind a service of the cluster.
 
+    The output `serviceEndpoints` has the address of each workload where the fleet has several.
     Raises Unsupported for any other cloud.
     """
 
@@ -44,7 +45,7 @@ class InferenceFleet(pulumi.ComponentResource):
     kubeconfig_command: Output[str]
     bucket_names: Output[Mapping[str, str]]
     service_endpoint: Output[str]
-    """Address of the gateway or load balancer; empty until it has one."""
+    """Address of the gateway or load balancer, of several that of the first workload; empty until it has one."""
     weights_url: Output[str]
     """URL of the model's weights in a bucket; upload them to a new bucket. Empty if the servers download them."""
     expected_fabric: Mapping[str, Any]
@@ -87,15 +88,16 @@ def _on_eks(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: 
 
     parts = eks_parts(parent, name, plan, args)
     objects = parts.layer.objects if parts.layer else {}
-    services = [
-        objects[manifest.key].status
+    addresses = {
+        manifest.body["metadata"]["name"].removesuffix("-entrance"): objects[manifest.key].status.apply(_balancer_address)
         for manifest in plan.manifests
         if manifest.key in objects and manifest.body["kind"] == "Service" and manifest.body["spec"].get("type") == "LoadBalancer"
-    ]
-    address = services[0].apply(_balancer_address) if services else Output.from_input("")
+    }
+    address = next(iter(addresses.values()), Output.from_input(""))
     names = {key: bucket.name for key, bucket in parts.storage.buckets.items()}
     outputs = {key: value for key, value in parts.outputs.items() if key != "lustre"}
-    return {**outputs, "serviceEndpoint": address, "weightsUrl": _weights(plan, "s3", names)}
+    each = {"serviceEndpoints": addresses} if len(addresses) > 1 else {}
+    return {**outputs, "serviceEndpoint": address, "weightsUrl": _weights(plan, "s3", names), **each}
 
 
 def _on_own_servers(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: InferenceFleetArgs) -> dict[str, Any]:

@@ -51,9 +51,10 @@ def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
         from rackwright_pulumi.program.settings import run_error  # imports sizing, which `declare` does not need
 
         raise run_error(error) from None
-    candidate, bill = decided.decision.fit.candidate, decided.bill
+    fit, bill = decided.decision.fit, decided.bill
+    layouts = ", ".join(str(each.candidate.parallelism) for each in fit.each_workload)
     return blueprint.stack_outputs() | {
-        "plan": {"chosen": candidate.label, "parallelism": str(candidate.parallelism), "recorded": decided.recorded},
+        "plan": {"chosen": fit.label, "parallelism": layouts, "recorded": decided.recorded},
         "expectedFabric": fabric_output(decided.plan.expected_fabric),
         "cost": {"hourlyUsd": bill.hourly_usd, "totalUsd": bill.total_usd, "notPublished": list(bill.unknown)},
         "expiresOn": decided.plan.expires_on or None,

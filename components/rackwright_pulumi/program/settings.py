@@ -124,7 +124,7 @@ def _decide(pipeline: Pipeline, settings: Settings) -> Decided:
         return decided
     path = decision_path(settings.spec_path)
     if settings.preview:
-        pulumi.log.warn(f"This preview shows {decided.decision.fit.candidate.label}, which is not recorded; {renewal(path, 'record')}")
+        pulumi.log.warn(f"This preview shows {decided.decision.fit.label}, which is not recorded; {renewal(path, 'record')}")
     elif not settings.simulated:
         reason = f"An update needs {path.name}, because new prices could replace machines without it"
         raise UserError([Problem("D-missing", reason, fix=renewal(path, "record"))])

@@ -1,12 +1,12 @@
 """InferenceFleet on EKS: model servers on Karpenter or managed nodes, an internal load balancer, and scaling by queued requests."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
 from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
-from rackwright.compile.kubernetes.aws.serving import client_ranges, load_balancer, weights_objects, weights_volume
+from rackwright.compile.kubernetes.aws.serving import client_ranges, load_balancer, weights_claim_key, weights_objects, weights_volume
 from rackwright.compile.kubernetes.aws.storage_class import default_storage_class
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
 from rackwright.compile.kubernetes.manifests import allow, allow_within, from_blocks, from_namespace
@@ -26,7 +26,6 @@ from rackwright.compile.serving.entrance import certificate
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
 from rackwright.compile.serving.neuron import with_neuron_settings
 from rackwright.compile.serving.replica import (
-    ACCOUNT,
     IMAGE_GIB,
     access_objects,
     cache_gib,
@@ -59,28 +58,48 @@ from rackwright.stackplan.refs import machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
 """Key of the decision's version pins for the image of Karpenter nodes."""
+SECURITY_LEVELS = ("privileged", "baseline", "restricted")
+"""Pod security levels, the least strict first."""
 FABRIC_ENV = {"FI_PROVIDER": "efa"}
 """Restricts libfabric to EFA; the server image sets the other variables."""
 NO_HUGE_PAGES_ENV = {"FI_EFA_USE_HUGE_PAGE": "0"}
 """EFA without huge pages. Karpenter does not know a node's huge pages before it joins, so it starts no node for pods that request them."""
 
 
+@dataclass(frozen=True)
+class Service:
+    """One workload of a fleet: its buckets, pools and server."""
+
+    context: CompileContext
+    buckets: tuple[BucketPlan, ...]
+    pools: tuple[PoolPlan, ...]
+    server: ModelServer
+
+    @property
+    def security(self) -> str:
+        """Pod security level that the server needs; RDMA locks memory."""
+        return "privileged" if self.server.pins_memory else "baseline" if self.server.as_root else "restricted"
+
+    @property
+    def identity(self) -> IdentityPlan:
+        context = self.context
+        return IdentityPlan(context.named("server"), grants(self.buckets), context.namespace, self.server.account)
+
+
 def eks_fleet_plan(context: CompileContext) -> StackPlan:
-    place, buckets = place_plan(context, spreads=hosts_per_replica(context) == 1), bucket_plans(context)
-    pools = _pools(context, place)
+    place = place_plan(context.each_workload[0], spreads=any(hosts_per_replica(each) == 1 for each in context.each_workload))
+    services = _services(context, place)
+    pools = tuple(pool for service in services for pool in service.pools)
+    buckets = tuple(bucket for service in services for bucket in service.buckets)
     karpenter_pools = [pool for pool in pools if pool.provisioner == "karpenter"]
     groups = (placement_group_name(context.spec.name, pool) for pool in karpenter_pools if pool.adjacent)
     karpenter = KarpenterPlan(adjacent=tuple(groups)) if karpenter_pools else None
-    server = _server(context, buckets, pools)
-    security = "privileged" if server.pins_memory else "baseline" if server.as_root else "restricted"  # RDMA locks memory
     extras = [with_node_image(context, pool) for pool in extra_pools(context, place)]
-    releases = _releases(context, (*pools, *extras), karpenter, server.hosts > 1)
+    releases = _releases(context, (*pools, *extras), karpenter, any(service.server.hosts > 1 for service in services))
     addons = eks_addons(*(["object-store-mount"] if buckets else []))
     everything = (system_pool(context, place), *pools, *extras)
-    network = existing_network(context.place.network, pools[0].fabric) or eks_network(place, pools[0].fabric)
-    managed = tuple(pool for pool in everything if pool.provisioner == "managed")
-    karpenter_images = tuple((KARPENTER_IMAGE_PIN, karpenter_image(pool)) for pool in karpenter_pools[:1])
-    images = (*node_images(managed), *karpenter_images, ("server", server.image))
+    fabric = next((pool.fabric for pool in pools if pool.nics), pools[0].fabric)
+    network = existing_network(context.place.network, fabric) or eks_network(place, fabric)
     return StackPlan(
         name=context.spec.name,
         kind=BlueprintKind.INFERENCE_FLEET,
@@ -89,50 +108,86 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
         key=KeyPlan(),
         tags=context.tags,
         buckets=buckets,
-        identities=(IdentityPlan("server", grants(buckets), context.namespace, ACCOUNT),),
+        identities=tuple(service.identity for service in services),
         cluster=cluster_plan(context),
         pools=everything,
         addons=addons,
-        namespaces=namespaces(context, releases, security),
+        namespaces=namespaces(_security_levels(services), releases),
         releases=releases,
         manifests=(
             *(manifest for pool in karpenter_pools for manifest in karpenter_pool(pool, context.spec.name, context.tags)),
-            *_serving_objects(context, network, buckets, pools, server),
+            *_objects(services, network),
             default_storage_class(context.spec.name),
             metrics_priority(),
         ),
-        expected_fabric=fabric_expectation(context.machine) if pools[0].nics else FabricExpectation(),
-        pins=version_pins(releases, images, addons),
+        expected_fabric=_expected_fabric(services),
+        pins=version_pins(releases, _images(everything, services), addons),
         expires_on=context.expires_on,
         karpenter=karpenter,
     )
 
 
-def _serving_objects(
-    context: CompileContext, network: NetworkPlan, buckets: tuple[BucketPlan, ...], pools: tuple[PoolPlan, ...], server: ModelServer
-) -> Iterator[ManifestPlan]:
+def _images(pools: Iterable[PoolPlan], services: Iterable[Service]) -> tuple[tuple[str, str], ...]:
+    """Releases of the node images, and images of the servers."""
+    by_provisioner = {name: tuple(pool for pool in pools if pool.provisioner == name) for name in ("managed", "karpenter")}
+    karpenter = [(KARPENTER_IMAGE_PIN, karpenter_image(pool)) for pool in by_provisioner["karpenter"][:1]]
+    servers = ((service.context.named("server"), service.server.image) for service in services)
+    return (*node_images(by_provisioner["managed"]), *karpenter, *servers)
+
+
+def _objects(services: Iterable[Service], network: NetworkPlan) -> Iterable[ManifestPlan]:
+    """Objects of every server, once where workloads of a team share them, such as network policies of the namespace."""
+    return {manifest.key: manifest for service in services for manifest in _serving_objects(service, network)}.values()
+
+
+def _services(context: CompileContext, place: PlacePlan) -> tuple[Service, ...]:
+    """The workloads of the fleet, whose pools have one provisioner."""
+    shaped = [_shaped_pools(each, place) for each in context.each_workload]
+    provisioner = _provisioner(context, [pool for pools in shaped for pool in pools])
+    found = []
+    for each, pools in zip(context.each_workload, shaped, strict=True):
+        made, buckets = tuple(_with_provisioner(each, pool, provisioner) for pool in pools), bucket_plans(each)
+        found.append(Service(each, buckets, made, _server(each, buckets, made)))
+    return tuple(found)
+
+
+def _security_levels(services: tuple[Service, ...]) -> dict[str, str]:
+    """Namespace of each team -> the pod security level that its servers need, the least strict of several."""
+    levels: dict[str, str] = {}
+    for service in services:
+        name = service.context.namespace
+        levels[name] = min(service.security, levels.get(name, service.security), key=SECURITY_LEVELS.index)
+    return levels
+
+
+def _expected_fabric(services: tuple[Service, ...]) -> FabricExpectation:
+    wide = next((service for service in services if service.pools[0].nics), None)
+    return fabric_expectation(wide.context.machine) if wide else FabricExpectation()
+
+
+def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[ManifestPlan]:
     """The model server with its network policies, weights volume and load balancer."""
+    context, server, pools = service.context, service.server, service.pools
     allowed, namespace = client_ranges(context, network), context.namespace
     entrance = [from_blocks(allowed, SERVER_PORT), from_namespace("monitoring", SERVER_PORT)]
     yield from access_objects(context, allow(namespace, "allow-entrance", ingress=entrance))
     if server.hosts > 1:
         yield allow_within(namespace)
-    if buckets:
-        yield from weights_objects(buckets[0], context.spec.name, context.namespace, context.candidate.region)
+    if service.buckets:
+        yield from weights_objects(service.buckets[0], context)
     if server.claim:
-        yield efa_claim(pools[0], context.namespace)
+        yield efa_claim(pools[0], namespace, server.claim)
     yield from server_objects(server, leader_worker_set(server) if server.hosts > 1 else None)
     yield load_balancer(server, allowed, machine_subnet_refs(pools[0].zones), certificate(context))
 
 
-def _pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
+def _shaped_pools(context: CompileContext, place: PlacePlan) -> list[PoolPlan]:
     """The sized pools; without EFA interfaces, and in every zone of the place, where a replica fits one machine."""
     shaped = [with_node_image(context, pool) for pool in accelerator_pools(context, place, node_bounds(context))]
     if hosts_per_replica(context) == 1:
         high, zones = max_pods(context.machine, (), prefixes=True), (place.zone, *place.further_zones)
         shaped = [replace(pool, fabric="none", adjacent=False, nics=(), devices="plugin", max_pods=high, zones=zones) for pool in shaped]
-    provisioner = _provisioner(context, shaped)
-    return tuple(_with_provisioner(context, pool, provisioner) for pool in shaped)
+    return shaped
 
 
 def _provisioner(context: CompileContext, pools: Sequence[PoolPlan]) -> str:
@@ -157,8 +212,8 @@ def _with_provisioner(context: CompileContext, pool: PoolPlan, provisioner: str)
 
 
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Sequence[PoolPlan]) -> ModelServer:
-    volume, model = (weights_volume(), WEIGHTS_PATH) if buckets else hub_weights(context)
-    after = [pool_key(pool) for pool in pools if pool.provisioner == "karpenter"] + (["storage.weights.claim"] if buckets else [])
+    volume, model = (weights_volume(context), WEIGHTS_PATH) if buckets else hub_weights(context)
+    after = [pool_key(pool) for pool in pools if pool.provisioner == "karpenter"] + ([weights_claim_key(context)] if buckets else [])
     server = model_server(context, buckets, pools[0], volume, model)
     ordered = sorted(pools, key=lambda pool: pool.preference)
     server = replace(server, after=(*server.after, *after), preferred_pools=tuple(pool.name for pool in ordered))
@@ -174,7 +229,7 @@ def _with_efa(context: CompileContext, server: ModelServer, pool: PoolPlan) -> M
     small = pool.provisioner == "karpenter"
     env = FABRIC_ENV | (NO_HUGE_PAGES_ENV if small else {}) | dict(server.env)
     pages = () if small else ((HUGE_PAGES, f"{HUGE_PAGES_MIB}Mi"),)
-    claim = "" if requested else EFA_CLAIM
+    claim = "" if requested else context.named(EFA_CLAIM)
     return replace(server, image=image, env=tuple(env.items()), devices=(*requested, *pages), claim=claim, pins_memory=True)
 
 

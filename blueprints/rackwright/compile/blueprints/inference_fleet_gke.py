@@ -54,7 +54,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         cluster=cluster_plan(context, gateway_api=True),
         pools=pools,
         addons=gke_addons(),
-        namespaces=namespaces(context, releases, "restricted"),
+        namespaces=namespaces({context.namespace: "restricted"}, releases),
         releases=releases,
         manifests=(
             *access_objects(context, entrance),

@@ -55,7 +55,7 @@ def own_stack(
         tags=context.tags,
         cluster=ClusterPlan(cluster.name, cluster.kubernetes, private_api=False, audit_logs=False, existing=cluster.name),
         pools=(pool,),
-        namespaces=namespaces(context, missing, team_level),
+        namespaces=namespaces({context.namespace: team_level}, missing),
         releases=missing,
         manifests=objects,
         expected_fabric=fabric_expectation(context.machine) if joined else FabricExpectation(),

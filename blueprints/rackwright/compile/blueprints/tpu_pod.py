@@ -35,7 +35,7 @@ def tpu_plan(context: CompileContext) -> StackPlan:
         cluster=cluster_plan(context),
         pools=(system_pool(context, place), *slices),
         addons=gke_addons(),
-        namespaces=namespaces(context, releases, "privileged"),  # libtpu locks memory, which requires SYS_RESOURCE
+        namespaces=namespaces({context.namespace: "privileged"}, releases),  # libtpu locks memory, which requires SYS_RESOURCE
         releases=releases,
         manifests=(
             *team_objects(context),

@@ -57,7 +57,7 @@ def training_plan(context: CompileContext) -> StackPlan:
         cluster=cluster_plan(context),
         pools=everything,
         addons=addons,
-        namespaces=namespaces(context, releases, "privileged" if pool.nics else "baseline"),
+        namespaces=namespaces({context.namespace: "privileged" if pool.nics else "baseline"}, releases),
         releases=releases,
         manifests=(
             *team_objects(context),

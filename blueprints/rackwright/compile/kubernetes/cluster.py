@@ -1,5 +1,6 @@
 """The cluster: API access, namespaces, required cloud APIs and version pins."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from rackwright.clouds import profile, supports
@@ -56,10 +57,10 @@ def _has_pod_logs(context: CompileContext) -> bool:
     return context.running.has_pod_logs and profile(context.candidate.cloud).earlier_pod_logs
 
 
-def namespaces(context: CompileContext, releases: tuple[ReleasePlan, ...], team_level: str) -> tuple[tuple[str, str], ...]:
-    """Namespaces of the team and of the releases; kube-system exists already."""
+def namespaces(teams: Mapping[str, str], releases: tuple[ReleasePlan, ...]) -> tuple[tuple[str, str], ...]:
+    """Namespaces of the releases and of teams; kube-system exists already. teams: namespace -> pod security level."""
     used = {release.namespace for release in releases}
-    return ((context.namespace, team_level), *(row for row in NAMESPACES if row[0] in used))
+    return (*teams.items(), *(row for row in NAMESPACES if row[0] in used))
 
 
 def version_pins(

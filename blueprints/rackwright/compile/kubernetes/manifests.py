@@ -51,17 +51,18 @@ def team_access(namespace: str) -> tuple[ManifestPlan, ...]:
     return ManifestPlan(key, role), ManifestPlan(f"{key}.binding", bound, (key,))
 
 
-def run_secrets(workload: Workload, namespace: str) -> tuple[ManifestPlan, ...]:
-    """The workload's secrets as one Secret with a key per variable; values are references until deployment."""
+def run_secrets(workload: Workload, namespace: str, suffix: str = "") -> tuple[ManifestPlan, ...]:
+    """The workload's secrets as one Secret with a key per variable; values are references until deployment. suffix: of its name."""
     values = {variable: ref(f"secret.{source.secret}") for variable, source in workload.secret_variables.items()}
     if not values:
         return ()
-    return (ManifestPlan(secret_key(namespace), obj("v1", "Secret", SECRETS, namespace, type="Opaque", stringData=values)),)
+    body = obj("v1", "Secret", f"{SECRETS}{suffix}", namespace, type="Opaque", stringData=values)
+    return (ManifestPlan(secret_key(namespace, suffix), body),)
 
 
-def secret_key(namespace: str) -> str:
-    """Key of the manifest of the namespace's Secret."""
-    return f"secret.{namespace}"
+def secret_key(namespace: str, suffix: str = "") -> str:
+    """Key of the manifest of a workload's Secret."""
+    return f"secret.{namespace}{suffix.replace('-', '.', 1)}"
 
 
 def default_deny(namespace: str) -> ManifestPlan:

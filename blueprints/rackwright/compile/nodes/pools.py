@@ -42,7 +42,7 @@ def accelerator_pools(context: CompileContext, place: PlacePlan, counts: tuple[i
     """The sized pool, or one pool per entry of `capacity.fallback` in that order, all of which grow from 0 nodes.
     counts: see `accelerator_pool`.
     """
-    sized = accelerator_pool(context, place, POOL_NAMES[context.machine.kind], counts)
+    sized = accelerator_pool(context, place, context.named(POOL_NAMES[context.machine.kind]), counts)
     entries = context.place.capacity.fallback
     if len(entries) < 2:
         return (sized,)
@@ -130,7 +130,8 @@ def accelerator_pool(context: CompileContext, place: PlacePlan, name: str = "gpu
         nodes_max=high,
         nodes_start=start,
         capacity=capacity,
-        labels=((ROLE_LABEL, "accelerator"),),
+        labels=((ROLE_LABEL, context.named("accelerator")),),
+        serves=context.serves,
         adjacent=_uses_placement_group(context, context.machine, capacity, high),
     )
 

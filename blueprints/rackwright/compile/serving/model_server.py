@@ -38,7 +38,7 @@ class ModelServer:
     it was sized for. secrets: (variable, secret of the spec), from the namespace's Secret. min_replicas, max_replicas, default_replicas:
     of the autoscaler. hosts: pods of a replica, each on its own node; the first answers. devices: other resources that a pod requests.
     claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
-    model. as_root: run as root. folder: working directory.
+    model. as_root: run as root. folder: working directory. suffix: of names that the servers of a stack do not share.
     preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
     """
 
@@ -73,6 +73,7 @@ class ModelServer:
     folder: str = ""
     preferred_pools: tuple[str, ...] = ()
     disk_gib: int = 0
+    suffix: str = ""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -92,7 +93,11 @@ class ModelServer:
     @property
     def workload(self) -> str:
         """Key of the manifest that runs the replicas: a LeaderWorkerSet or a Deployment."""
-        return "serving.group" if self.hosts > 1 else "serving.deployment"
+        return self.key("group" if self.hosts > 1 else "deployment")
+
+    def key(self, part: str) -> str:
+        """Key of a manifest of the server."""
+        return f"serving{self.suffix}.{part}"
 
     @property
     def probe_s(self) -> int:
@@ -114,9 +119,9 @@ def server_objects(server: ModelServer, workload: ManifestPlan | None = None) ->
     monitor = {"selector": selector, "endpoints": [{"port": "http", "path": "/metrics", "interval": "15s"}]}
     return (
         runs,
-        ManifestPlan("serving.service", service),
-        ManifestPlan("serving.budget", obj("policy/v1", "PodDisruptionBudget", name, namespace, budget)),
-        ManifestPlan("serving.monitor", obj("monitoring.coreos.com/v1", "ServiceMonitor", name, namespace, monitor), (MONITORING,)),
+        ManifestPlan(server.key("service"), service),
+        ManifestPlan(server.key("budget"), obj("policy/v1", "PodDisruptionBudget", name, namespace, budget)),
+        ManifestPlan(server.key("monitor"), obj("monitoring.coreos.com/v1", "ServiceMonitor", name, namespace, monitor), (MONITORING,)),
         _scaler(server, runs),
     )
 
@@ -161,7 +166,7 @@ def pod(server: ModelServer, main: Body) -> Body:
     return {
         "serviceAccountName": server.account,
         "terminationGracePeriodSeconds": server.longest_request_s + DRAIN_S,
-        "nodeSelector": {ROLE_LABEL: "accelerator"},
+        "nodeSelector": {ROLE_LABEL: f"accelerator{server.suffix}"},
         "tolerations": [{"key": server.resource, "operator": "Exists", "effect": "NoSchedule"}],
         **_pool_affinity(server.preferred_pools),
         "topologySpreadConstraints": [
@@ -212,7 +217,8 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
     """Container that loads weights onto accelerators, of a leader or a worker."""
     amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)} | dict(server.devices)
     disk = {"ephemeral-storage": f"{server.disk_gib}Gi"} if server.disk_gib else {}
-    secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": name}}} for name, _ in server.secrets]
+    source = f"{SECRETS}{server.suffix}"
+    secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": source, "key": name}}} for name, _ in server.secrets]
     home = {"HOME": HOME, "USER": "server", "TORCHINDUCTOR_CACHE_DIR": f"{HOME}/inductor"}
     return {
         "name": "server",
@@ -245,7 +251,7 @@ def _scaler(server: ModelServer, runs: ManifestPlan) -> ManifestPlan:
         "triggers": [_trigger(waiting, WAITING_PER_REPLICA), _trigger(in_flight, max(1, int(server.concurrency * BUSY_SHARE)))],
     }
     body = obj("keda.sh/v1alpha1", "ScaledObject", server.name, server.namespace, spec)
-    return ManifestPlan("serving.scaler", body, ("keda", runs.key))
+    return ManifestPlan(server.key("scaler"), body, ("keda", runs.key))
 
 
 def _sum(metric: str, server: ModelServer) -> str:

@@ -69,15 +69,16 @@ def access_objects(context: CompileContext, *policies: ManifestPlan) -> tuple[Ma
     """Service account and secrets of the server, and network policies that allow DNS, identity, HTTPS out and `policies` only."""
     namespace = context.namespace
     basics = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud))
-    return (service_account(namespace, ACCOUNT), *run_secrets(context.spec.workload, namespace), *basics, *policies)
+    secrets = run_secrets(context.spec.workload, namespace, context.suffix)
+    return (service_account(namespace, context.named(ACCOUNT)), *secrets, *basics, *policies)
 
 
 def first_objects(context: CompileContext) -> tuple[str, ...]:
     """Keys of the objects that exist before a pod: network policies, without which its connections are open (docs/decisions/0014), its
     service account, without which it is refused, and the Secret, which it reads at its start only."""
     policies = (f"policy.{context.namespace}.{name}" for name in ("deny", "allow-basics"))
-    first = (*policies, account_key(context.namespace, ACCOUNT))
-    return (*first, secret_key(context.namespace)) if context.spec.workload.secret_variables else first
+    first = (*policies, account_key(context.namespace, context.named(ACCOUNT)))
+    return (*first, secret_key(context.namespace, context.suffix)) if context.spec.workload.secret_variables else first
 
 
 def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
@@ -86,7 +87,7 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
     return ModelServer(
         name=workload.name,
         namespace=context.namespace,
-        account=ACCOUNT,
+        account=context.named(ACCOUNT),
         image=workload.run.image or SERVER_IMAGES["vllm"],
         command=workload.run.command or ("vllm", "serve", model),
         args=workload.run.args or _arguments(context),
@@ -107,6 +108,7 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         secrets=tuple((name, source.secret) for name, source in workload.secret_variables.items()),
         hosts=hosts,
         after=first_objects(context),
+        suffix=context.suffix,
     )
 
 

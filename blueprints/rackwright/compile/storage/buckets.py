@@ -1,5 +1,7 @@
 """Buckets of a workload, and the data disk of a box."""
 
+from dataclasses import replace
+
 from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.sizing.node.bucket import bucket_gib
@@ -24,7 +26,8 @@ def bucket_plans(context: CompileContext) -> tuple[BucketPlan, ...]:
         uris |= {"data": workload.data.uri, "checkpoints": workload.checkpoint.uri} | ({"weights": weights} if weights else {})
     else:
         uris |= {"weights": weights} | ({} if isinstance(workload, Serve) else _batch_uris(workload))
-    return tuple(_bucket(context, key, uri) for key, uri in uris.items() if not (uri or "").startswith(HUB))
+    buckets = (_bucket(context, key, uri) for key, uri in uris.items() if not (uri or "").startswith(HUB))
+    return tuple(replace(bucket, key=context.named(bucket.key)) for bucket in buckets)
 
 
 def _batch_uris(workload: Workload) -> dict[str, str | None]:

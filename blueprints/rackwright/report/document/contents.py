@@ -5,12 +5,14 @@ from typing import Any
 
 from rackwright.cost import Bill
 from rackwright.report.alternatives import frontier_rows, goodput_text, rejection_rows
+from rackwright.report.document.several import several_contents
 from rackwright.report.goals import limits, requested_goals, tightest
 from rackwright.report.groups import Group, cheapest, groups, region, runner_up
 from rackwright.report.preview_text import doubts, quota_words
+from rackwright.report.terminal.bill import bill_rows, by_usage, cents, examples, fallback_text, no_price
 from rackwright.report.terminal.economics import SOLD, comparison, economics_lines, field_report_text, loads
 from rackwright.report.terminal.node import requirement_lines, requirement_rows
-from rackwright.report.terminal.plan import bill_rows, by_usage, cents, examples, facts, fallback_text, no_price, open_item_rows, where_of
+from rackwright.report.terminal.plan import facts, open_item_rows, where_of
 from rackwright.sizing.economics.serving import Economics
 from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan, WorkloadFacts
@@ -48,6 +50,7 @@ def contents(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, e
     """Variables of both templates. preview: stack and bill of the chosen fit. economics: of a chosen fit that serves."""
     plan = with_text(plan)
     chosen = plan.chosen
+    several = several_contents(spec, plan, preview.bill) if spec.is_several else {}
     return {
         "title": plan.spec,
         "verdict": f"{machines(chosen.candidate)} in {_place(chosen.candidate)}" if chosen else "No candidate meets every goal.",
@@ -74,7 +77,7 @@ def contents(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, e
         "catalog_digest": plan.catalog_digest,
         "node": _node(plan.machine) if plan.machine else None,
         "economics": _economics(economics_with_text(economics)) if economics else None,
-    }
+    } | several
 
 
 def _subtitle(plan: SizingPlan, bill: Bill | None) -> str:
@@ -99,6 +102,9 @@ def _time(fit: Fit) -> str:
 
 def _cards(spec: Spec, plan: SizingPlan, preview: StackPreview) -> list[dict[str, Any]]:
     """The choice, its runner-up, and the cheapest rejected candidate."""
+    if plan.chosen and plan.further:
+        parts = enumerate(zip(plan.each_workload, plan.chosen.each_workload, strict=True))
+        return [_card(f.workload, f.candidate, _fit_lines(f, spec.of_workload(i), p.facts, preview.refusal(1))) for i, (p, f) in parts]
     cards = [_card("Chosen", plan.chosen.candidate, _fit_lines(plan.chosen, spec, plan.facts, preview.refusal(1)))] if plan.chosen else []
     if second := runner_up(plan.fits):
         lines = _fit_lines(second[1], spec, plan.facts, preview.refusal(second[0]))
@@ -160,7 +166,12 @@ def _bill(bill: Bill) -> dict[str, Any]:
 
 
 def _rejection(miss: Rejected) -> tuple[str, str, str, str]:
-    return machines(miss.candidate), where_of(miss), "; ".join(map(rejection_text, miss.rejections)), candidate_remedy(miss)
+    return (
+        " + ".join(map(machines, (miss.candidate, *miss.further))),
+        where_of(miss),
+        "; ".join(map(rejection_text, miss.rejections)),
+        candidate_remedy(miss),
+    )
 
 
 def _ranking_row(group: Group, refusal: str) -> tuple[str, ...]:

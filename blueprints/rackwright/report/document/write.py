@@ -46,7 +46,7 @@ def render_report(
     """The report as text. suffix: `.html` or `.md`. preview: stack and bill of the chosen fit, computed when left out. catalog: the one
     that the plan was sized with; the embedded one when left out."""
     pipeline = Pipeline.of_spec(spec, today, catalog, plan)
-    economics = economics_of(spec, plan, pipeline.catalog) if isinstance(spec.workload, Serve) else None
+    economics = economics_of(spec, plan, pipeline.catalog) if isinstance(spec.workload, Serve) and not spec.is_several else None
     shown = contents(spec, plan, preview or pipeline.preview(), today, economics)
     jinja = Environment(
         loader=PackageLoader("rackwright.report.document"),
@@ -56,7 +56,8 @@ def render_report(
         lstrip_blocks=True,
     )
     jinja.filters |= {"md": markdown, "code": code}
-    text = jinja.get_template(TEMPLATES[suffix]).render(shown, plots=_plots(spec, plan, economics) if suffix == ".html" else {})
+    plots = _plots(spec, plan, economics) if suffix == ".html" and not spec.is_several else {}
+    text = jinja.get_template(TEMPLATES[suffix]).render(shown, plots=plots)
     return escaped(text, keep="\n\t")
 
 

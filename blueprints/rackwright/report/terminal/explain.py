@@ -9,7 +9,8 @@ from rich.console import Console
 from rackwright.report.alternatives import GROUPS, goodput_text, rejection_rows
 from rackwright.report.intervals import decisive_text
 from rackwright.report.terminal.node import COLUMNS, requirement_lines, requirement_rows
-from rackwright.report.terminal.plan import facts, show_frontier, where_of
+from rackwright.report.terminal.plan import facts, show_frontier, show_misses, where_of
+from rackwright.report.terminal.several import workloads_text
 from rackwright.report.terminal.tables import heading, print_labelled, table, title
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan, WorkloadFacts
@@ -62,6 +63,25 @@ def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = 
     heading(out, "Assumptions")
     assumptions = ((item.name, f"{item.value} {item.unit}".strip(), item.source) for item in map(readable, plan.assumptions))
     out.print(table(("assumption", "value", "source"), assumptions))
+
+
+def show_workloads(out: Console, plan: SizingPlan, whole: SizingPlan) -> None:
+    """The numbers of each workload: of the first requested combination, and of the limits that reject combinations.
+
+    plan: the requested part of the whole plan.
+    """
+    plan = with_text(plan, whole)
+    title(out, plan.spec, workloads_text(plan))
+    print_labelled(out, "why", plan.scaling)
+    if plan.fits:
+        for part in plan.with_first(plan.fits[0]).each_workload:
+            _show_fit(out, part.fits[0], part.facts, part.facts.name)
+            if part.machine:
+                out.print(table(COLUMNS, requirement_rows(part.machine), right=("needed", "available")))
+    if plan.rejected:
+        show_misses(out, plan)
+    for text in plan.warnings:
+        print_labelled(out, "warning", text, "bold yellow")
 
 
 def show_candidates(out: Console, plan: SizingPlan, whole: SizingPlan) -> None:

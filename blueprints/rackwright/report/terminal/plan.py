@@ -9,22 +9,21 @@ from rich.console import Console
 from rich.text import Text
 
 from rackwright.clouds import profile
-from rackwright.cost import Bill, BillLine
-from rackwright.cost.bill_line import ILLUSTRATIVE
 from rackwright.diagnostics.problem import Level
 from rackwright.report.alternatives import FRONTIER, frontier_rows, frontier_text, rejected_text
 from rackwright.report.goals import limits, requested_goals, tightest
 from rackwright.report.groups import Group, groups, region
 from rackwright.report.preview_text import doubts, quota_increases, quota_words
+from rackwright.report.terminal.bill import bill_text, fallback_text, show_bill
 from rackwright.report.terminal.console import WIDTH
 from rackwright.report.terminal.node import storage_text
+from rackwright.report.terminal.several import show_combinations, workloads_text
 from rackwright.report.terminal.tables import INDENT, heading, print_labelled, ranked, table, title
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan, WorkloadFacts
 from rackwright.sizing.selection.ranking import nearest_misses
 from rackwright.sizing.unit import UNITS
 from rackwright.spec.spec import Goals, Spec
 from rackwright.wording.formatting import (
-    UNKNOWN,
     accelerators,
     count,
     evidence,
@@ -43,8 +42,8 @@ from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.wording.unit_rates import amount_text, rate_text
 from rackwright.workflow.stack_preview import StackPreview
 
-ALTERNATIVES, MISSES, ITEMS, BILL_ITEMS, LIMITS = 3, 3, 3, 3, 3
-"""Shown without `--full`: candidates after the choice, nearest rejected candidates, warnings and open items, largest items of a bill, and
+ALTERNATIVES, MISSES, ITEMS, LIMITS = 3, 3, 3, 3
+"""Shown without `--full`: candidates after the choice, nearest rejected candidates, warnings and open items, and
 limits that reject most candidates."""
 MIN_SAVING = 0.01
 """Share of the cost below which the order of places or capacity modes is not mentioned."""
@@ -59,10 +58,13 @@ def show_plan(
     top: candidates to show. full: also the frontier, the bill by line, quotas within the defaults and the nearest rejections.
     """
     plan = with_text(plan)
-    title(out, plan.spec, facts(plan))
+    title(out, plan.spec, workloads_text(plan) if plan.further else facts(plan))
     print_labelled(out, "goals", requested_goals(spec))
     if plan.chosen:
-        _show_choice(out, plan, spec, plan.chosen, preview, top, full)
+        if plan.further:
+            show_combinations(out, plan, spec, plan.chosen, preview, top or 1 + ALTERNATIVES, full)
+        else:
+            _show_choice(out, plan, spec, plan.chosen, preview, top, full)
     else:
         heading(out, f"No candidate meets every goal; {plan.considered:,} configurations were evaluated.")
         print_labelled(out, "why", plan.scaling if any(miss.candidate.pinned for miss in plan.rejected) else "")
@@ -176,15 +178,6 @@ def order_text(plan: SizingPlan, spec: Spec) -> str:
     return ""
 
 
-def bill_text(bill: Bill) -> str:
-    """`2,320.19 USD for a run of 9.3 h, 249.60 USD/h: machines 2,118.15, file system 190.24, other 11.80`."""
-    priced = sorted(((line.total_usd, line.what) for line in bill.lines if line.total_usd), reverse=True)
-    parts = [f"{what} {cents(total)}" for total, what in priced[:BILL_ITEMS]]
-    parts += [f"other {cents(sum(total for total, _ in priced[BILL_ITEMS:]))}"] if len(priced) > BILL_ITEMS else []
-    missing = f"; {no_price(bill)}" if bill.unknown else ""
-    return f"{cents(bill.total_usd)} USD for {bill.covers}, {cents(bill.hourly_usd)} USD/h: {'; '.join(parts)}{missing}"
-
-
 def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None, preview: StackPreview | None = None) -> None:
     """The Pareto frontier as a table, or as a sentence where the choice is its only point."""
     if text := frontier_text(plan, goals):
@@ -219,63 +212,6 @@ def _ranking(lines: list[Group], preview: StackPreview, it: WorkloadFacts, servi
     return ranked(rows, ("#", "machines", "memory", *metrics), width)
 
 
-def show_bill(out: Console, bill: Bill) -> None:
-    """Lines with price dates and the total, then items that the total does not include."""
-    out.print()
-    columns = (f"bill for {bill.covers}", "quantity", "unit price, USD", "price date", "USD/h", "USD")
-    total = [Text(cell, style="bold") for cell in ("total", "", "", "", cents(bill.hourly_usd), cents(bill.total_usd))]
-    out.print(table(columns, [*bill_rows(bill), total], right=("quantity", "USD/h", "USD"), whole=("price date",)))
-    print_labelled(out, "by usage", by_usage(bill, "; "), "dim")
-    print_labelled(out, "examples", examples(bill), "bold yellow")
-    print_labelled(out, "unpriced", no_price(bill), "bold yellow")
-    print_labelled(out, "fallback", fallback_text(bill))
-
-
-def bill_rows(bill: Bill) -> list[tuple[str, ...]]:
-    """(name, quantity, unit price, price date, USD per hour, USD) of every line of the total."""
-    return [
-        (line.what, line.quantity_words, each(line), line.price_date or UNKNOWN, cents(line.hourly_usd), cents(line.total_usd))
-        for line in bill.lines
-        if line.total_usd is not None
-    ]
-
-
-def each(line: BillLine) -> str:
-    """`55.04 / hour`; adds the region of the price if it differs, and `illustrative`."""
-    return f"{line.unit_price_usd:,.5g} / {line.per}{line.price_remarks}" if line.unit_price_usd is not None else line.price_words
-
-
-def by_usage(bill: Bill, separator: str) -> str:
-    """Lines with a price whose quantity depends on usage."""
-    lines = (line for line in bill.lines if line.quantity is None and line.unit_price_usd is not None)
-    return separator.join(f"{line.what} ({line.price_words})" for line in lines)
-
-
-def examples(bill: Bill) -> str:
-    """Amount at illustrative prices, and what to do."""
-    total = sum(line.total_usd or 0 for line in bill.lines if line.illustrative)
-    reason = f"at {ILLUSTRATIVE} prices, which their source gives as examples; check the cloud's price list"
-    return f"{cents(total)} USD of the total {reason}" if total else ""
-
-
-def fallback_text(bill: Bill) -> str:
-    """`on pool gpu-on-demand: 2,320.19 USD for a run of 9.3 h`; empty without later pools."""
-    parts = []
-    for cost in bill.fallback:
-        price = f"no published price of {cost.machine}, {cost.mode}" if cost.total_usd is None else f"{cents(cost.total_usd)} USD"
-        parts.append(f"on pool {cost.pool}: {price} for {bill.covers}")
-    return "; ".join(parts)
-
-
-def no_price(bill: Bill) -> str:
-    return "not in the total, no published price: " + ", ".join(bill.unknown) if bill.unknown else ""
-
-
-def cents(value: float | None) -> str:
-    """Dollars and cents; `< 0.01` below one cent."""
-    return "< 0.01" if value is not None and 0 < value < 0.005 else money(value, 2)
-
-
 def show_misses(out: Console, plan: SizingPlan) -> None:
     """The nearest rejected candidate of each machine, with its failed constraints and remedy."""
     near = nearest_misses(plan, MISSES)
@@ -284,7 +220,15 @@ def show_misses(out: Console, plan: SizingPlan) -> None:
     out.print()
     print_labelled(out, "rejected", rejected_text(plan))
     columns = ("nearest rejected", "place", "failed constraints", "meets them with")
-    rows = ((machines(m.candidate), where_of(m), "\n".join(map(rejection_text, m.rejections)), candidate_remedy(m)) for m in near)
+    rows = (
+        (
+            " + ".join(map(machines, (m.candidate, *m.further))),
+            where_of(m),
+            "\n".join(map(rejection_text, m.rejections)),
+            candidate_remedy(m),
+        )
+        for m in near
+    )
     out.print(table(columns, rows, whole=("nearest rejected",)))
 
 

@@ -8,13 +8,44 @@ from rackwright.catalog.rows import CapacityMode, Price
 from rackwright.sizing.evaluation.whole_bill import WholeBill
 from rackwright.sizing.metrics import Interval
 from rackwright.sizing.offers.offer import contract_discount
-from rackwright.sizing.plan import Candidate, SizingPlan
+from rackwright.sizing.plan import Candidate, Fit, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.selection.ranking import identity
 from rackwright.sizing.size import size
 from rackwright.spec.quotas import without_quotas
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
+
+
+def resize_stack(
+    spec: Spec, catalog: Catalog, chosen: Fit, *, today: date, at_recorded_price: bool = True, whole_bill: WholeBill | None = None
+) -> SizingPlan | tuple[Rejection, ...]:
+    """As `resize`, for the recorded machines of every workload, in the order of the spec; budgets then limit their sum."""
+    if not spec.is_several and not chosen.further:
+        bought = chosen.candidate
+        return resize(spec, catalog, bought, today=today, at_recorded_price=at_recorded_price, whole_bill=whole_bill)
+    recorded, names = ([fit.workload for fit in chosen.each_workload], [workload.name for workload in spec.workloads])
+    if recorded != names:
+        was, now = ", ".join(filter(None, recorded)) or "one workload", ", ".join(names)
+        return (Rejection(Limit.PIN, reason=Reason.OTHER_WORKLOADS, subject=was, detail=now),)
+    plans: list[SizingPlan] = []
+    for index, fit in enumerate(chosen.each_workload):
+        found = resize(spec.of_workload(index), catalog, fit.candidate, today=today, at_recorded_price=at_recorded_price)
+        if not isinstance(found, SizingPlan):
+            return tuple(replace(rejection, workload=names[index]) for rejection in found)
+        plans.append(replace(found, fits=(replace(found.fits[0], workload=names[index]),)))
+    first, *further = plans
+    fit = replace(first.fits[0], further=tuple(plan.fits[0] for plan in further))
+    made = replace(first, fits=(fit,), further=tuple(further))
+    return _over_budget(made, spec, whole_bill) or made
+
+
+def _over_budget(plan: SizingPlan, spec: Spec, whole_bill: WholeBill | None) -> tuple[Rejection, ...]:
+    bill, budget = whole_bill(plan) if whole_bill else None, spec.goals.max_cost
+    if bill is None or budget is None or bill.p50 <= budget or plan.fits[0].candidate.pinned:
+        return ()
+    detail, machines_usd = "a month", plan.fits[0].stack_usd
+    return (Rejection(Limit.BUDGET, bill.p50, budget, "USD", Reason.BUDGET_OF_BILL, detail=detail, amount=machines_usd),)
 
 
 def resize(

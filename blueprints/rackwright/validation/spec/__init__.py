@@ -13,6 +13,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     safety,
     samples,
     serving_options,
+    several,
     stack,
     unsupported,
     workloads,

@@ -60,6 +60,12 @@ def _safety(context: SpecContext) -> list[At]:
     return [At() / "blueprint" / "safety"] if lacking and changed else []
 
 
+def _several_servers(context: SpecContext) -> list[At]:
+    """Serving workloads after the first, where a place is on a cloud whose stacks have one."""
+    lacking = any(not supports(place.cloud, "serve.several") for _, place in context.places)
+    return [at / "kind" for at, _ in [*context.each(Serve)][1:]] if lacking else []
+
+
 def _reserved(context: SpecContext) -> list[At]:
     found = [(place.cloud, where, mode) for at, place in context.places for where, mode in modes(at, place)]
     return [w for cloud, w, mode in found if mode in ("calendar", "reservation") and not supports(cloud, f"capacity.{mode}")]
@@ -76,7 +82,7 @@ def _mig(context: SpecContext) -> list[At]:
 
 
 TABLE = (
-    NotYet("N-03", "More than one serving workload", lambda c: [at / "kind" for at, _ in [*c.each(Serve)][1:]], "use a stack for each"),
+    NotYet("N-03", "More than one serving workload outside AWS", _several_servers, "use a stack for each"),
     NotYet("N-04", "capacity.fallback outside AWS", _places("capacity.fallback"), "use `ordered`"),
     NotYet("N-05", "A reservation or calendar capacity on Google Cloud", _reserved, "use spot or on-demand"),
     NotYet("N-06", "An existing network on Google Cloud", _places("network.existing"), "leave `network` out to create one"),

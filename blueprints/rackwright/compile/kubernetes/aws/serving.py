@@ -16,24 +16,37 @@ PRIVATE_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/1
 CLAIM = "weights"
 
 
-def weights_objects(bucket: BucketPlan, stack: str, namespace: str, region: str) -> tuple[ManifestPlan, ...]:
+def weights_objects(bucket: BucketPlan, context: CompileContext) -> tuple[ManifestPlan, ...]:
     """The bucket's folder as a read-only volume, mounted with the permissions of the pod.
 
     The size is required but not used. https://github.com/awslabs/mountpoint-s3-csi-driver/blob/main/docs/CONFIGURATION.md
     """
-    options = ["read-only", f"region {region}", f"uid={USER_ID}", f"gid={USER_ID}", "allow-other", "metadata-ttl indefinite"]
+    options = [
+        "read-only",
+        f"region {context.candidate.region}",
+        f"uid={USER_ID}",
+        f"gid={USER_ID}",
+        "allow-other",
+        "metadata-ttl indefinite",
+    ]
     options += [f"prefix {bucket.prefix}/"] if bucket.prefix else []
-    name = f"{stack}-{CLAIM}"
+    claim_name = context.named(CLAIM)
+    name = f"{context.spec.name}-{claim_name}"
     attributes = {"bucketName": ref(f"bucket.{bucket.key}.name"), "authenticationSource": "pod"}
     csi = {"driver": "s3.csi.aws.com", "volumeHandle": name, "volumeAttributes": attributes}
-    volume, claim = static_volume(name, CLAIM, namespace, "1Ti", "ReadOnlyMany", options, {"csi": csi})
-    key = "storage.weights.volume"
-    return (ManifestPlan(key, volume), ManifestPlan("storage.weights.claim", claim, (key,)))
+    volume, claim = static_volume(name, claim_name, context.namespace, "1Ti", "ReadOnlyMany", options, {"csi": csi})
+    key = f"storage.{claim_name}.volume"
+    return (ManifestPlan(key, volume), ManifestPlan(weights_claim_key(context), claim, (key,)))
 
 
-def weights_volume() -> Body:
+def weights_claim_key(context: CompileContext) -> str:
+    """Key of the manifest of the weights claim."""
+    return f"storage.{context.named(CLAIM)}.claim"
+
+
+def weights_volume(context: CompileContext) -> Body:
     """Pod volume of the weights claim."""
-    return {"name": "weights", "persistentVolumeClaim": {"claimName": CLAIM, "readOnly": True}}
+    return {"name": "weights", "persistentVolumeClaim": {"claimName": context.named(CLAIM), "readOnly": True}}
 
 
 def client_ranges(context: CompileContext, network: NetworkPlan) -> tuple[str, ...]:
@@ -76,4 +89,4 @@ def load_balancer(server: ModelServer, cidrs: tuple[str, ...], subnets: tuple[st
         "ports": [{"name": name, "port": port, "targetPort": SERVER_PORT}],
     }
     body = obj("v1", "Service", f"{server.name}-entrance", server.namespace, spec, annotations=annotations)
-    return ManifestPlan("serving.entrance", body, (server.workload,))
+    return ManifestPlan(server.key("entrance"), body, (server.workload,))

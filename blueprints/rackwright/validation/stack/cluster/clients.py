@@ -13,18 +13,18 @@ from rackwright.validation.stack.registry import StackContext, context_rule, man
 SECURITY = "https://docs.vllm.ai/en/v0.27.0/usage/security/"
 TLS = "https://gateway-api.sigs.k8s.io/guides/tls/"
 OUTAGE = "The update of a running fleet closes port 80 and opens 443: requests to 80 fail, so move clients to https when it ends"
-WORKLOAD, SAFETY = At() / "workloads" / 0, At() / "blueprint" / "safety"
+SAFETY = At() / "blueprint" / "safety"
 
 
 @context_rule("V-131", Level.ERROR, SECURITY, Stage.BUILD)
 def servers_require_an_api_key(context: StackContext) -> Iterator[Violation]:
     """The model server requires an API key, which vLLM checks for paths below /v1."""
-    if context.spec and context.spec.blueprint.safety.require_api_key and not _has_key(context.plan):
+    for at, workload in _open_servers(context) if context.spec and context.spec.blueprint.safety.require_api_key else ():
         fix = (
             "add `secrets: {api-key: {config: apiKey}}` and `api_key: {secret: api-key}`, or set blueprint.safety.require_api_key to false"
             "; clients of a running fleet send the key before the update, which refuses requests without it"
         )
-        yield Violation(WORKLOAD / "api_key", fix, f"{_server(context)} has no `api_key`, so every client in the network can use the model")
+        yield Violation(at / "api_key", fix, f"{workload.name} has no `api_key`, so every client in the network can use the model")
 
 
 @context_rule("V-132", Level.ERROR, TLS, Stage.BUILD)
@@ -47,27 +47,29 @@ def clients_are_protected(context: StackContext) -> Iterator[Violation]:
         return
     yield from _open_paths(context)
     plan, safety = context.plan, context.spec.blueprint.safety
-    if not safety.require_api_key and not _has_key(plan):
-        message = f"{_server(context)} accepts requests without an API key from every client in the network"
+    for _, workload in _open_servers(context) if not safety.require_api_key else ():
+        message = f"{workload.name} accepts requests without an API key from every client in the network"
         yield Violation(SAFETY / "require_api_key", "remove require_api_key from blueprint.safety, and set api_key", message)
     if not safety.require_tls and not _has_certificate(plan):
         message = f"The load balancer of {_server(context)} uses plain HTTP, so prompts, answers and API keys are not encrypted"
         yield Violation(SAFETY / "require_tls", "remove require_tls from blueprint.safety, and set certificates", message)
-    workload = context.spec.workload
-    if isinstance(workload, Serve) and workload.api_key and workload.run.command and _servers(plan):
+    for at, workload in _served(context):
+        if not (workload.api_key and workload.run.command and _servers(plan)):
+            continue
         message = f"`run.command` replaces `vllm serve`; rackwright does not know whether that server checks {API_KEY_VARIABLE}"
-        yield Violation(WORKLOAD / "run" / "command", f"make the server require {API_KEY_VARIABLE}, or leave `command` out", message)
+        yield Violation(at / "run" / "command", f"make the server require {API_KEY_VARIABLE}, or leave `command` out", message)
 
 
 def _open_paths(context: StackContext) -> Iterator[Violation]:
     """vLLM checks the key below /v1 only, and a load balancer of connections forwards every path."""
-    workload = context.spec.workload if context.spec else None
-    if not isinstance(workload, Serve) or not workload.api_key or workload.run.command:
-        return
+    owners = {f"{workload.name}-entrance": (at, workload) for at, workload in _served(context)}
     for body in _load_balancers(context.plan):
+        at, workload = owners.get(body["metadata"]["name"], (None, None))
+        if at is None or workload is None or not workload.api_key or workload.run.command:
+            continue
         ranges = ", ".join(body["spec"].get("loadBalancerSourceRanges", ())) or "every address"
         message = f"{workload.name} checks its key for paths below {API_PATH} only; {ranges} can use the model without it by /invocations"
-        yield Violation(WORKLOAD / "api_key", f"put a proxy that forwards only {API_PATH} before it, or trust these clients", message)
+        yield Violation(at / "api_key", f"put a proxy that forwards only {API_PATH} before it, or trust these clients", message)
 
 
 def _load_balancers(plan: StackPlan) -> list[dict]:
@@ -75,7 +77,26 @@ def _load_balancers(plan: StackPlan) -> list[dict]:
 
 
 def _server(context: StackContext) -> str:
-    return context.spec.workload.name if context.spec else context.plan.name
+    """Names of the servers."""
+    return " and ".join(workload.name for workload in context.spec.workloads) if context.spec else context.plan.name
+
+
+def _served(context: StackContext) -> list[tuple[At, Serve]]:
+    """The serving workloads with their paths."""
+    workloads = enumerate(context.spec.workloads) if context.spec else ()
+    return [(At() / "workloads" / index, workload) for index, workload in workloads if isinstance(workload, Serve)]
+
+
+def _open_servers(context: StackContext) -> list[tuple[At, Serve]]:
+    """Workloads with a server of this stack that takes no API key from a secret."""
+    if "workloads" not in context.plan.layers:
+        return []
+    found: set[str] = set()
+    for _, manifest, template in pod_templates(context.plan):
+        containers = (c for c in template["spec"]["containers"] if c.get("ports"))
+        keys = [{row["name"] for row in container.get("env", ()) if "valueFrom" in row} for container in containers]
+        found |= {manifest.body["metadata"]["name"]} if any(API_KEY_VARIABLE not in names for names in keys) else set()
+    return [(at, workload) for at, workload in _served(context) if workload.name in found]
 
 
 def _servers(plan: StackPlan) -> list[dict]:
@@ -83,12 +104,6 @@ def _servers(plan: StackPlan) -> list[dict]:
     if "workloads" not in plan.layers:
         return []
     return [c for _, _, template in pod_templates(plan) for c in template["spec"]["containers"] if c.get("ports")]
-
-
-def _has_key(plan: StackPlan) -> bool:
-    """Whether every server takes its API key from a secret."""
-    keys = [{row["name"] for row in server.get("env", ()) if "valueFrom" in row} for server in _servers(plan)]
-    return all(API_KEY_VARIABLE in names for names in keys)
 
 
 def _has_certificate(plan: StackPlan) -> bool:

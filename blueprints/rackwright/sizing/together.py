@@ -1,0 +1,223 @@
+"""Sizing of several serving workloads: one pool for each in one cluster, chosen together under one budget, quota and accelerator limit."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import repeat
+
+from rackwright.catalog.query import quota_amount, quota_code
+from rackwright.catalog.read import Catalog
+from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.evaluation.whole_bill import PRICED_FITS, WholeBill
+from rackwright.sizing.node.node_requirements import with_node_requirements
+from rackwright.sizing.note import Note, NoteKind
+from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
+from rackwright.sizing.rejection import Limit, Reason, Rejection
+from rackwright.sizing.selection.combinations import Combination, Option, Rank, best_combinations
+from rackwright.sizing.selection.ranking import identity
+from rackwright.spec.quotas import known_quotas
+from rackwright.spec.spec import Spec
+
+Order = Callable[[SizingPlan], tuple[Fit, ...]]
+"""Plan -> its fits in another order of rank."""
+SHOWN_REJECTIONS = 3
+"""Rejected combinations of a plan in which none fits: the best of each place, nearest first."""
+USD, ACCELERATORS = "USD a month", "accelerators"
+"""Names of the limits beside quotas, which have their codes."""
+
+
+def size_together(
+    spec: Spec, catalog: Catalog, a: Assumptions, alone: Iterable[SizingPlan], rerank: Order | None, whole_bill: WholeBill | None
+) -> SizingPlan:
+    """The plan of a spec with several workloads: `fits` are combinations in one place, those of the further workloads in `Fit.further`.
+
+    alone: plans of the workloads, each as if it had the stack for itself; budget, quotas and accelerators then limit the sum. The others
+    as of `size`.
+    """
+    names = [workload.name for workload in spec.workloads]
+    plans = [replace(p, fits=tuple(replace(f, workload=name) for f in p.fits)) for name, p in zip(names, alone, strict=True)]
+    choice = _Choice(spec, catalog, plans)
+    base = replace(
+        plans[0], fits=(), rejected=(), near_tie=None, unpinned=None, further=tuple(replace(p, fits=(), rejected=()) for p in plans[1:])
+    )
+    base = replace(base, considered=sum(p.considered for p in plans), machine=None)
+    if missing := [p for p in plans if not p.fits]:
+        return replace(
+            base,
+            rejected=tuple(map(_named, missing[0].rejected, repeat(missing[0].facts.name))),
+            notes=tuple(_fits_nowhere(p) for p in missing),
+        )
+    fits, over = _within_budget(base, choice, rerank, whole_bill)
+    if not fits:
+        return replace(base, rejected=_nearest(over or choice.rejected()), notes=(*base.notes, *choice.separate_notes()))
+    notes = (*base.notes, *choice.differences(fits[0]))
+    made = replace(base, fits=fits, rejected=_nearest(over), notes=notes).with_first(fits[0])
+    each = [with_node_requirements(p, spec.of_workload(i), catalog, a) for i, p in enumerate(made.each_workload)]
+    return replace(each[0], fits=fits, further=tuple(each[1:]))
+
+
+def _within_budget(
+    base: SizingPlan, choice: "_Choice", rerank: Order | None, whole_bill: WholeBill | None
+) -> tuple[tuple[Fit, ...], list[Rejected]]:
+    """Combinations whose whole bill is within the budget, by rank, and those whose bill is not.
+
+    The search compares machines only. Where all that it finds exceed the budget with network and cluster, it repeats with what these leave.
+    """
+    total = budget = choice.budget_usd
+    over: list[Rejected] = []
+    while True:
+        combined = [_combined(combination) for _, combination in choice.combinations(budget)]
+        fits = rerank(replace(base, fits=tuple(combined))) if rerank and combined else tuple(combined)
+        if total is None or whole_bill is None or not fits:
+            return fits, over
+        bills = {fit: bill for fit in fits if (bill := whole_bill(replace(base, fits=(fit,)).with_first(fit)))}
+        exceeding = [_over_budget(fit, bill.p50, total) for fit, bill in bills.items() if bill.p50 > total]
+        over += exceeding
+        if len(exceeding) < len(fits):
+            return tuple(fit for fit in fits if fit not in bills or bills[fit].p50 <= total), over
+        rest_usd = min(bill.p50 - (fit.stack_usd or 0.0) for fit, bill in bills.items())
+        if budget is None or total - rest_usd >= budget:
+            return (), over
+        budget = total - rest_usd
+
+
+def _combined(combination: Combination) -> Fit:
+    first, *further = (option.fit for option in combination)
+    return replace(first, further=tuple(further))
+
+
+def _over_budget(fit: Fit, bill_usd: float, budget_usd: float) -> Rejected:
+    over = Rejection(Limit.BUDGET, bill_usd, budget_usd, "USD", Reason.BUDGET_OF_BILL, detail="a month", amount=fit.stack_usd)
+    return _rejected((fit.candidate, *(each.candidate for each in fit.further)), (over,), fit.stack_usd)
+
+
+def _rejected(candidates: tuple[Candidate, ...], rejections: Iterable[Rejection], usd: float | None) -> Rejected:
+    return Rejected(candidates[0], tuple(rejections), usd, further=candidates[1:])
+
+
+def _nearest(rejected: Iterable[Rejected]) -> tuple[Rejected, ...]:
+    return tuple(sorted(rejected, key=lambda miss: (miss.distance, miss.cost_usd or float("inf")))[:SHOWN_REJECTIONS])
+
+
+def _named(miss: Rejected, workload: str) -> Rejected:
+    """The rejected candidate of one workload, with its name."""
+    return replace(miss, rejections=tuple(replace(rejection, workload=workload) for rejection in miss.rejections))
+
+
+def _fits_nowhere(plan: SizingPlan) -> Note:
+    return Note(NoteKind.FITS_NOWHERE, {"workload": plan.facts.name})
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The choice of one fit per workload. plans: of each workload alone, with every fit."""
+
+    spec: Spec
+    catalog: Catalog
+    plans: list[SizingPlan]
+
+    @property
+    def budget_usd(self) -> float | None:
+        """Budget of the whole bill; None without one, and for pinned machines, which overrule it."""
+        pinned = any(place.pin for place in self.spec.infra.places)
+        return None if pinned else self.spec.goals.max_cost
+
+    def combinations(self, budget_usd: float | None) -> list[tuple[Rank, Combination]]:
+        """The first combinations by rank, of every place, that keep every limit."""
+        found = []
+        for place, region in self._places():
+            limits = self._limits(place, region) | ({} if budget_usd is None else {USD: budget_usd})
+            for combination in best_combinations(self._options(place, region), limits, PRICED_FITS):
+                ranks = zip(*(option.rank for option in combination), strict=True)
+                found.append((tuple(sum(terms, 0.0) for terms in ranks), combination))
+        return sorted(found, key=lambda entry: entry[0])[:PRICED_FITS]
+
+    def rejected(self) -> Iterator[Rejected]:
+        """The best combination of each place without limits, with what it exceeds; the separate choices without such a place."""
+        places = list(self._places())
+        for place, region in places:
+            for combination in best_combinations(self._options(place, region), {}, 1):
+                yield self._exceeding(combination)
+        if not places:
+            best = tuple(plan.fits[0].candidate for plan in self.plans)
+            yield _rejected(best, (Rejection(Limit.CAPACITY, reason=Reason.NO_COMMON_PLACE),), None)
+
+    def differences(self, chosen: Fit) -> Iterator[Note]:
+        """A note per workload that would run on other machines alone, with the limits that the separate choices exceed together."""
+        exceeded = self._separate_limits()
+        for plan, fit in zip(self.plans, chosen.each_workload, strict=True):
+            best = plan.fits[0]
+            if identity(best.candidate) != identity(fit.candidate):
+                alone = best.candidate.label
+                yield Note(NoteKind.OTHER_MACHINES_ALONE, {"workload": plan.facts.name, "alone": alone, "limits": exceeded})
+
+    def separate_notes(self) -> Iterator[Note]:
+        """What each workload alone would cost, where no combination fits."""
+        for plan in self.plans:
+            usd = plan.fits[0].cost_usd.p50 if plan.fits[0].cost_usd else 0.0
+            yield Note(NoteKind.COST_ALONE, {"workload": plan.facts.name, "alone": plan.fits[0].candidate.label, "usd": usd})
+
+    def _separate_limits(self) -> str:
+        """Names of the limits that the separate choices exceed together."""
+        best = [plan.fits[0] for plan in self.plans]
+        where = {(fit.candidate.place, fit.candidate.region) for fit in best}
+        if len(where) > 1:
+            return "one region"
+        miss = self._exceeding(tuple(self._option(i, fit, rank) for rank, (i, fit) in enumerate(enumerate(best))))
+        return ", ".join(dict.fromkeys(str(r.limit) for r in miss.rejections)) or "the budget"
+
+    def _exceeding(self, combination: Combination) -> Rejected:
+        """The combination with every limit that it exceeds."""
+        first = combination[0].fit.candidate
+        limits = self._limits(first.place, first.region) | ({} if self.budget_usd is None else {USD: self.budget_usd})
+        uses = {name: sum(option.uses.get(name, 0.0) for option in combination) for name in limits}
+        rejections = [_limit_rejection(name, uses[name], have) for name, have in limits.items() if uses[name] > have]
+        fit = _combined(combination)
+        zones = Rejection(Limit.CAPACITY, reason=Reason.NO_COMMON_PLACE)
+        return _rejected(tuple(each.candidate for each in fit.each_workload), rejections or [zones], fit.stack_usd)
+
+    def _places(self) -> list[tuple[int, str]]:
+        """Entry of infra and region of every place where each workload fits."""
+        places = [{(f.candidate.place, f.candidate.region) for f in plan.fits} for plan in self.plans]
+        return sorted(set.intersection(*places))
+
+    def _limits(self, place: int, region: str) -> dict[str, float]:
+        most = self.spec.limits.accelerators
+        return {**known_quotas(self.spec, place, region), **({} if most is None else {ACCELERATORS: float(most)})}
+
+    def _options(self, place: int, region: str) -> list[list[Option]]:
+        here = (place, region)
+        return [
+            [self._option(i, f, rank) for rank, f in enumerate(plan.fits) if (f.candidate.place, f.candidate.region) == here]
+            for i, plan in enumerate(self.plans)
+        ]
+
+    def _option(self, index: int, fit: Fit, rank: int) -> Option:
+        c = fit.candidate
+        machine = self.catalog.machine(c.machine)
+        uses = {ACCELERATORS: float(c.accelerators), USD: fit.paid_usd.p50 if fit.paid_usd else 0.0}
+        if code := quota_code(machine, c.capacity):
+            uses[code] = float(quota_amount(machine)[0] * c.max_nodes)
+        return Option(fit, self._rank(index, fit, rank), uses)
+
+    def _rank(self, index: int, fit: Fit, rank: int) -> Rank:
+        """Broken goals, missing prices, order of places and capacity modes, the objective, then the rank of the workload alone.
+
+        cost: US dollars. time: relative to the workload's fastest fit. balanced: both, each relative to its best, added.
+        """
+        c, fits = fit.candidate, self.plans[index].fits
+        best_s = min(each.time_s for each in fits) or 1.0
+        usd, time = fit.paid_usd.p50 if fit.paid_usd else 0.0, fit.time_s / best_s
+        best_usd = sum(min((f.paid_usd.p50 for f in p.fits if f.paid_usd), default=1.0) for p in self.plans) or 1.0
+        objective = {"cost": (usd, time), "time": (time, usd), "balanced": (usd / best_usd + time / len(self.plans), usd)}
+        order = self.spec.infra.places[c.place].capacity.ordered
+        mode = next((i for i, entry in enumerate(order) if entry == c.capacity), 0)
+        placed = (len(fit.overruled), fit.paid_usd is None, c.place if self.spec.infra.ordered else 0, mode)
+        return (*map(float, placed), *objective[self.spec.goals.optimize_for], float(rank))
+
+
+def _limit_rejection(name: str, need: float, have: float) -> Rejection:
+    if name == USD:
+        return Rejection(Limit.BUDGET, need, have, "USD", Reason.BUDGET_OF_MONTH, detail="a month")
+    if name == ACCELERATORS:
+        return Rejection(Limit.ORGANISATION, need, have, ACCELERATORS, Reason.ACCELERATOR_LIMIT)
+    return Rejection(Limit.QUOTA, need, have, "vCPU", Reason.VCPU_QUOTA, name)
