@@ -22,6 +22,7 @@ ALLOWED = {
     ("blueprints/rackwright/wording/rejections.py", "m7i.4xlarge trn1.32xlarge"): EXAMPLE,
     ("blueprints/rackwright/validation/stack/nodes/images.py", "p6-b200.48xlarge p6-b300.48xlarge"): EXAMPLE,
     ("blueprints/rackwright/cli/spec_commands.py", "p5.48xlarge"): EXAMPLE,
+    ("blueprints/rackwright/report/reference/serving_page.py", "g6e.xlarge"): "the example of docs/serving.md",
     ("components/rackwright_pulumi/policies/launch_templates.py", "t3.medium"): "EKS's default, in a text",
     ("components/rackwright_pulumi/simulator/limits/machines.py", "t3.medium t3.micro m7i.xlarge"): SIMULATED,
     ("components/rackwright_pulumi/simulator/clusters/karpenter.py", "m7i.large"): SIMULATED,
