@@ -152,8 +152,8 @@ def test_economics_of_a_service_have_the_rate_that_its_host_feeds():
         if row.runs and not row.replica.accelerator.startswith("CPU"):
             m = by_name[row.machine]
             most = 0.8 * (m.vcpus - NODE_ASSUMPTIONS.system_vcpus) / (110e3 / 20e6)
-            most /= m.accelerator_count if row.rank is None else 1  # one replica of the plan may use the whole host
-            assert row.replica.planned_requests_per_s <= most * 1.001, row.machine
+            on_machine = row.replica.on_machine(m.accelerator_count)
+            assert row.replica.planned_requests_per_s * on_machine <= most * 1.001, row.machine
             assert row.replica.requests_per_s.p50 > 0
 
 

@@ -55,8 +55,8 @@ def candidate_name(c: Candidate) -> str:
 
 
 def fit_name(fit: Fit) -> str:
-    """The candidate, and whether this release can build it."""
-    return candidate_name(fit.candidate) + (" (not buildable in this release)" if fit.not_buildable else "")
+    """The candidate, marked `(not buildable in this release)` where it is not."""
+    return candidate_name(fit.candidate) + (f" ({fit.not_buildable.partition(':')[0]})" if fit.not_buildable else "")
 
 
 def time_and_cost(fit: Fit) -> str:
@@ -103,7 +103,7 @@ def _horizontal(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
         alone = f"{candidate_name(single.candidate)}: {time_and_cost(single)}"
         order = "goals.optimize_for is time" if plan.optimize_for == "time" else "places and capacity modes are ordered"
         order = "candidates without a published price rank last" if single.cost_usd is None else order
-        order = "this release cannot build that stack" if single.not_buildable else order
+        order = f"that stack is {single.not_buildable.partition(':')[0]}" if single.not_buildable else order
         yield f"Horizontal although one machine ({alone}) meets the goals, because {order}."
     else:
         yield "Horizontal: no single machine meets the goals."

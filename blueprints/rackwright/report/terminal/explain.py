@@ -157,7 +157,7 @@ def _with_median(p80_s: float, p50_s: float | None) -> str:
 def _speed_rows(speed: Speed, it: WorkloadFacts) -> list[tuple[str, str]]:
     rows = [
         ("tokens/s", speed.tokens_per_s and count(speed.tokens_per_s)),
-        ("samples/s" if speed.units_per_s else "sequences/s", speed.samples_per_s and f"{speed.samples_per_s:,.1f}"),
+        ("samples/s" if speed.units_per_s or it.kind == "custom" else "sequences/s", speed.samples_per_s and f"{speed.samples_per_s:,.1f}"),
         (f"{UNITS[it.unit].plural}/s, all replicas", speed.units_per_s and f"{speed.units_per_s:,.1f}"),
         ("step", speed.step_s and span(speed.step_s)),
         ("rollout", speed.rollout_s and span(speed.rollout_s)),

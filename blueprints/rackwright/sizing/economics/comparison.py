@@ -180,7 +180,7 @@ def _order(row: ComparisonRow) -> tuple:
 def priced(made: Replica, sale: Sale, job: ServingJob) -> ComparisonRow:
     """The cost of a replica: its share of a machine, or its machines."""
     m, rate = sale.machine, made.planned_requests_per_s
-    on_machine = m.accelerator_count // made.accelerators if made.accelerators else 1
+    on_machine = made.on_machine(m.accelerator_count)
     machines = 1 / on_machine if on_machine else made.accelerators / m.accelerator_count
     usd = None if sale.usd_per_hour is None else sale.usd_per_hour * machines
     known = usd is not None and rate is not None and made.requests_per_s is not None

@@ -32,7 +32,8 @@ class Replica:
     """A replica on a number of accelerators.
 
     planned_requests_per_s: highest rate within the goals at p80 of the latency, the rate that a plan counts with. requests_per_s: its
-    interval. ttft_s, tpot_s, concurrency: at the planned rate. rejections: why the replica is not possible; then it has no numbers.
+    interval. host_requests_per_s: what the host of its machine feeds to all of its replicas, None where it limits nothing. ttft_s, tpot_s,
+    concurrency: at the planned rate. rejections: why the replica is not possible; then it has no numbers.
     `wording.plan_text` fills in refused.
     """
 
@@ -47,6 +48,13 @@ class Replica:
     rejections: tuple[Rejection, ...] = ()
     planned_requests_per_s: float | None = None
     layout: ParallelLayout = field(default_factory=ParallelLayout)
+    host_requests_per_s: float | None = None
+
+    def on_machine(self, accelerators: int) -> int:
+        """Replicas that a machine holds and its host feeds at the planned rate. accelerators: of the machine."""
+        room, planned = accelerators // self.accelerators if self.accelerators else 1, self.planned_requests_per_s
+        fed = int(self.host_requests_per_s / planned * (1 + 1e-9)) if self.host_requests_per_s and planned else room
+        return max(min(room, fed), min(room, 1))
 
 
 Replicas = dict[Target, tuple[Replica, ...]]
@@ -74,10 +82,11 @@ def fed_replica(replica: Replica, machine: Machine, accelerator: Accelerator | N
         return replica
     on_machine = machine.accelerator_count // replica.accelerators
     fed = fed_machine(machine, accelerator, planned / a.max_utilisation / replica.accelerators, work)
-    share = fed.samples_per_s * a.max_utilisation / on_machine / planned
-    if fed.term is None or share >= 1:
+    if fed.term is None:
         return replica
-    return replace(replica, planned_requests_per_s=planned * share, requests_per_s=interval.scaled(share))
+    host = fed.samples_per_s * a.max_utilisation
+    share = min(host / on_machine / planned, 1.0)
+    return replace(replica, planned_requests_per_s=planned * share, requests_per_s=interval.scaled(share), host_requests_per_s=host)
 
 
 def replicas_on(job: ServingJob, targets: Sequence[Target], a: Assumptions, c: Calibration) -> Replicas:

@@ -17,7 +17,7 @@ from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, list_sales, on_cpu, replicas_by_machine, target_of
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
-from rackwright.sizing.economics.replica import of_fit, replicas_on
+from rackwright.sizing.economics.replica import Replica, of_fit, replicas_on
 from rackwright.sizing.inference_inputs import inference_inputs
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.model_of_spec import architecture_of
@@ -166,14 +166,15 @@ def _services(
     for fit in fits:
         name = fit.candidate.machine
         replicas = found.get(name) or [r for r in [on_cpu(job, machines[name], a)] if r]
-        services.append(_service(w, job, fit, of_fit(fit, replicas, job).planned_requests_per_s if replicas else None))
+        services.append(_service(w, job, fit, of_fit(fit, replicas, job) if replicas else None))
     return tuple(services)
 
 
-def _service(w: Serve, job: ServingJob, fit: Fit, rate: float | None) -> ServiceCost:
-    """Cost of a fit. rate: of one replica; None for pinned machines that miss a goal, whose replicas share the traffic."""
-    c = fit.candidate
+def _service(w: Serve, job: ServingJob, fit: Fit, replica: Replica | None) -> ServiceCost:
+    """Cost of a fit. The replicas of pinned machines that miss a goal have no rate: they share the traffic."""
+    c, rate = fit.candidate, replica.planned_requests_per_s if replica else None
     copies = max(c.accelerators_per_node // c.parallelism.accelerators, 1)
+    copies = max(replica.on_machine(c.accelerators_per_node), 1) if replica and replica.host_requests_per_s else copies
     machines = math.ceil(c.parallelism.accelerators / c.accelerators_per_node)
     usd = None if c.price_usd_per_hour is None else c.price_usd_per_hour * machines
     tokens = job.output_tokens if job.generates else 0.0
