@@ -20,7 +20,8 @@ CALLS = 400_000
 
 @pytest.fixture(scope="module", params=STACKS)
 def graph(request) -> Graph:
-    config = {"rackwright:simulated": "true", "rackwright:today": "2026-11-21", "rackwright:chatApiKey": "simulated"}
+    config = {"rackwright:simulated": "true", "rackwright:today": "2026-11-21"}
+    config |= {f"rackwright:{key}": "simulated" for key in ("chatApiKey", "embedApiKey")}
     return record(lambda: runpy.run_path(str(ROOT / "__main__.py")) and None, stack=request.param, config=config)
 
 
