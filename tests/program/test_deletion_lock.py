@@ -14,13 +14,18 @@ ROOT = Path(__file__).parents[2]
 STACKS = sorted(path.stem for path in (ROOT / "stacks").glob("*.yaml") if not path.name.startswith("Pulumi."))
 LOCK_CALLS = 1_500_000
 """At 1.9 us a call (pulumi 3.272: 5.1e7 calls took 95 s) the engine needs 3 s, of 10 s for the whole refusal."""
+FURTHER_CALLS = 1_000_000
+"""Of each further workload, whose server has 14 objects: 2 s."""
+SEVERAL = "assistant-eks"
+"""The example with two workloads."""
 CALLS = 400_000
 """0.8 s for any other delete that fails."""
 
 
 @pytest.fixture(scope="module", params=STACKS)
 def graph(request) -> Graph:
-    config = {"rackwright:simulated": "true", "rackwright:today": "2026-11-21", "rackwright:chatApiKey": "simulated"}
+    config = {"rackwright:simulated": "true", "rackwright:today": "2026-11-21"}
+    config |= {f"rackwright:{key}": "simulated" for key in ("chatApiKey", "embedApiKey")}
     return record(lambda: runpy.run_path(str(ROOT / "__main__.py")) and None, stack=request.param, config=config)
 
 
@@ -31,8 +36,9 @@ def lock_of(graph: Graph) -> str:
 
 def test_the_engine_follows_few_paths_from_a_resource_whose_delete_fails(graph):
     lock = lock_of(graph)
-    calls = {urn: calls_of_a_failed_delete(graph, urn, LOCK_CALLS if urn == lock else CALLS) for urn in graph.nodes}
-    assert calls[lock] <= LOCK_CALLS
+    limit = LOCK_CALLS + FURTHER_CALLS * any(node.name.startswith(SEVERAL) for node in graph.nodes.values())
+    calls = {urn: calls_of_a_failed_delete(graph, urn, limit if urn == lock else CALLS) for urn in graph.nodes}
+    assert calls[lock] <= limit
     assert not [graph.nodes[urn].label for urn, number in calls.items() if urn != lock and number > CALLS]
 
 
