@@ -199,20 +199,10 @@ PRICES = sourced_table(
 )
 
 AVAILABILITY = sourced_table(
-    "availability.csv",
-    "sku cloud region",
-    same(text, "sku cloud region"),
-    same(many(), "zones"),
-    same(words, "notes"),
+    "availability.csv", "sku cloud region", same(text, "sku cloud region"), same(many(), "zones"), same(words, "notes")
 )
 
-ZONES = sourced_table(
-    "zones.csv",
-    "zone",
-    same(text, "zone cloud region"),
-    same(yes, "control_plane"),
-    same(words, "notes"),
-)
+ZONES = sourced_table("zones.csv", "zone", same(text, "zone cloud region"), same(yes, "control_plane"), same(words, "notes"))
 
 VOLUMES = sourced_table(
     "volumes.csv",
@@ -288,6 +278,16 @@ SUPPORT = sourced_table(
     same(words, "cloud version follows notes"),
     same(maybe(day), "support_ends extended_ends"),
     same(yes, "deprecated"),
+)
+
+FABRIC_ENVIRONMENT = sourced_table(
+    "fabric_environment.csv",
+    "fabric accelerators variable",
+    same(Fabric, "fabric"),
+    {"accelerators": ("accelerators", KIND)},
+    same(text, "variable value"),
+    same(yes, "pins_transport"),
+    same(words, "only notes"),
 )
 
 CAPACITY_RULES = sourced_table(

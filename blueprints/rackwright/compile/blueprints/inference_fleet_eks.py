@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from rackwright.catalog.fabric_environment import NO_HUGE_PAGES, fabric_variables
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
 from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
@@ -20,7 +21,7 @@ from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claim
 from rackwright.compile.operators.helm_releases import keda, monitoring
 from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
-from rackwright.compile.operators.queues import HUGE_PAGES_MIB
+from rackwright.compile.operators.queues import HUGE_PAGES, HUGE_PAGES_MIB
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.entrance import certificate
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
@@ -59,11 +60,8 @@ from rackwright.stackplan.refs import machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
 """Key of the decision's version pins for the image of Karpenter nodes."""
-FABRIC_ENV = {"FI_PROVIDER": "efa"}
-"""Restricts libfabric to EFA; the server image sets the other variables."""
-HUGE_PAGES = "hugepages-2Mi"
-NO_HUGE_PAGES_ENV = {"FI_EFA_USE_HUGE_PAGE": "0"}
-"""EFA without huge pages. Karpenter does not know a node's huge pages before it joins, so it starts no node for pods that request them."""
+SERVER_VARIABLES = ("FI_PROVIDER",)
+"""Variables of the fabric that the plan sets; the server image sets the others."""
 
 
 def eks_fleet_plan(context: CompileContext) -> StackPlan:
@@ -170,8 +168,11 @@ def _with_efa(context: CompileContext, server: ModelServer, pool: PoolPlan) -> M
     does not contain EFA, AWS's image does."""
     requested = ((EFA_RESOURCE, str(pool.fabric_interfaces)),) if pool.devices == "plugin" else ()
     image = context.serve.run.image or SERVER_IMAGES["vllm-efa"]
+    # Karpenter does not know a node's huge pages before it joins, so it starts no node for pods that request them.
     small = pool.provisioner == "karpenter"
-    env = FABRIC_ENV | (NO_HUGE_PAGES_ENV if small else {}) | dict(server.env)
+    rows = [row for row in fabric_variables(pool.fabric) if row.variable in SERVER_VARIABLES]
+    rows.extend(fabric_variables(pool.fabric, only=NO_HUGE_PAGES) if small else ())
+    env = {row.variable: row.value for row in rows} | dict(server.env)
     pages = () if small else ((HUGE_PAGES, f"{HUGE_PAGES_MIB}Mi"),)
     claim = "" if requested else EFA_CLAIM
     return replace(server, image=image, env=tuple(env.items()), devices=(*requested, *pages), claim=claim, pins_memory=True)

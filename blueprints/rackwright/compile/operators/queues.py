@@ -13,7 +13,7 @@ from rackwright.units import GIB
 
 LAYER_LABEL, HOST_LABEL = "topology.k8s.aws/network-node-layer-{}", "kubernetes.io/hostname"
 """Layer 1 is the spine, the last one the leaf (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
-HUGE_PAGES_MIB = 5120
+HUGE_PAGES, HUGE_PAGES_MIB = "hugepages-2Mi", 5120
 """2 MiB pages that an EFA pod requests (EKS user guide, node-efa)."""
 PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted before ordinary jobs."))
 CLUSTER_QUEUE, DEFAULT_QUEUE = "accelerators", "default"
@@ -103,7 +103,7 @@ def _nominal_quota(pools: tuple[PoolPlan, ...], quota: QueueQuota) -> dict[str, 
     if pool.resource:
         nominal[pool.resource] = pool.accelerator_count * nodes
     if quota.fabric_interfaces:
-        nominal |= {"vpc.amazonaws.com/efa": quota.fabric_interfaces * nodes, "hugepages-2Mi": f"{HUGE_PAGES_MIB * nodes}Mi"}
+        nominal |= {"vpc.amazonaws.com/efa": quota.fabric_interfaces * nodes, HUGE_PAGES: f"{HUGE_PAGES_MIB * nodes}Mi"}
     return nominal
 
 
