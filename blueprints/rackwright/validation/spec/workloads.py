@@ -1,9 +1,9 @@
-"""S-10..S-23, S-65, S-66, S-111, S-135 to S-137: consistency of the fields of one workload."""
+"""S-10..S-23, S-65, S-66, S-135 to S-137: consistency of the fields of one workload."""
 
 from collections.abc import Iterator
 
 from rackwright.catalog.query import nearest
-from rackwright.diagnostics.problem import At, Level, Stage
+from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.estimator.config import accelerators
 from rackwright.sizing.assumptions import DEFAULT
@@ -233,22 +233,6 @@ def draft_model_has_a_size(context: SpecContext) -> Iterator[Violation]:
             given, missing = ("draft_model", "draft_share") if speculation.draft_model else ("draft_share", "draft_model")
             fix = "such as draft_share: 15 %" if missing == "draft_share" else "name the draft model, or leave draft_share out"
             yield Violation(at / "speculation" / given, fix, f"`{given}` is set without `{missing}`", about_key=True)
-
-
-# A warning that stops an update: a stack without the job that the spec describes would cost money for nothing. Secrets alone are no job.
-@rule("S-111", Level.WARNING, stage=Stage.BUILD)
-def run_is_used(context: SpecContext) -> Iterator[Violation]:
-    """`run` describes the server of an inference fleet; it has no effect on other stacks in this release, which create no job."""
-    is_box = context.spec.blueprint.kind == "box"
-    for at, workload in context.workloads:
-        if isinstance(workload, Serve) and not is_box:
-            continue
-        what = "a box" if is_box else f"a {workload.kind} workload"
-        if keys := [key for key in type(workload.run).model_fields if getattr(workload.run, key)]:
-            message = f"`run` ({', '.join(keys)}) is not used: this release creates no job for {what}"
-            fix, stops = "set it in the job that you submit to the stack, and leave it out here", keys != ["secrets"]
-            stage = Stage.BUILD if stops else Stage.PLAN
-            yield Violation(at / "run", fix, message, about_key=True, stage=stage, blocks_update=stops)
 
 
 @rule("S-135")
