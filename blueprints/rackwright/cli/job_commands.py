@@ -7,15 +7,24 @@ import typer
 
 from rackwright.cli.app import AsJson, SpecPath, Today, app
 from rackwright.cli.session import Session
-from rackwright.cli.terminal import emit, tell
+from rackwright.cli.terminal import NOT_FEASIBLE, emit, tell
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
 
 if TYPE_CHECKING:
     from rackwright.compile.jobs.write_job import Job
+    from rackwright.workflow.decided import Decided
 
 Outputs = Annotated[
     Path | None,
     typer.Option("--outputs", metavar="FILE", help="Outputs of the stack: `pulumi stack output --json`.", show_default="not known"),
 ]
+
+
+Kubeconfig = Annotated[
+    Path | None, typer.Option("--kubeconfig", metavar="FILE", help="With --submit: kubeconfig of the cluster.", show_default="as kubectl")
+]
+ClusterContext = Annotated[str, typer.Option("--context", help="With --submit: context of the kubeconfig.", show_default="the current one")]
 
 
 @app.command()
@@ -28,15 +37,31 @@ def job(
         str, typer.Option("--name", help="Name of the JobSet; a second run needs another.", show_default="the workload's")
     ] = "",
     outputs: Outputs = None,
+    submitted: Annotated[bool, typer.Option("--submit", help="Create the job in the queue, after a dry run, and follow it.")] = False,
+    dry: Annotated[bool, typer.Option("--dry-run", help="With --submit: only check the job on the cluster.")] = False,
+    detached: Annotated[bool, typer.Option("--detach", help="With --submit: do not follow status and log.")] = False,
+    kubeconfig: Kubeconfig = None,
+    context: ClusterContext = "",
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Write the training job as a JobSet. It runs the spec's container on the planned machines and is not part of the stack."""
+    """Write the training job as a JobSet, or submit it. It runs the spec's container and is not part of the stack."""
+    if submitted and directory:
+        raise UserError([Problem("U-usage", "--submit cannot be combined with --output", fix="run the command twice")])
+    session = Session.of(spec, as_json, today)
+    decided = session.decided()
+    made = _job(session, decided, name, outputs)
+    if submitted:
+        _require_record(session, decided)
+        _submit(session, made, kubeconfig, context, dry=dry, detached=detached)
+    else:
+        _write(made, directory, as_json)
+
+
+def _write(made: "Job", directory: Path | None, as_json: bool) -> None:
     from rackwright.files import write_text
     from rackwright.report.yaml_text import yaml_text
 
-    session = Session.of(spec, as_json, today)
-    made = _job(session, name, outputs)
     if directory is None:
         emit(made.body if as_json else yaml_text([made.body]))
         return
@@ -46,11 +71,33 @@ def job(
     emit({"ok": True, "files": [str(path)]} if as_json else f"wrote {path}\nnext: kubectl create -f {path}")
 
 
-def _job(session: Session, name: str, outputs: Path | None) -> "Job":
+def _submit(session: Session, made: "Job", kubeconfig: Path | None, context: str, *, dry: bool, detached: bool) -> None:
+    """Ends the command with 1 if the job failed."""
+    from rackwright.workflow.cluster_api import ClusterApi
+    from rackwright.workflow.submission import follow, submit
+
+    api = ClusterApi(kubeconfig, context)
+    submit(made, api, dry_run=dry)
+    where = f"{made.namespace}/{made.name}"
+    if dry or detached or session.as_json:
+        text = f"{api.server} accepts job {where}; nothing was created" if dry else f"submitted {where} to {api.server}"
+        emit({"ok": True, "job": where, "server": api.server, "created": not dry} if session.as_json else text)
+    elif follow(made, api, emit).phase == "Failed":
+        raise typer.Exit(NOT_FEASIBLE)
+
+
+def _require_record(session: Session, decided: "Decided") -> None:
+    """A job needs the machines that were built, so its decision must be recorded."""
+    if not decided.recorded:
+        reason = "No decision is recorded, so the machines of the cluster are not known"
+        raise UserError([Problem("D-missing", reason, fix=f"run `rackwright choose {session.path}`")], str(session.path))
+
+
+def _job(session: Session, decided: "Decided", name: str, outputs: Path | None) -> "Job":
     """The job of the recorded or first choice. Prints its warnings. Raises UserError where there is none."""
     from rackwright.workflow.training_job import training_job
 
-    made = training_job(session.pipeline, session.decided(), name, outputs)
+    made = training_job(session.pipeline, decided, name, outputs)
     if not session.as_json:
         tell(made.warnings, str(session.path))
     return made
