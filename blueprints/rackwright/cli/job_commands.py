@@ -1,5 +1,6 @@
-"""Commands that use a built stack: job."""
+"""Commands that use a built stack: job, next."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,6 +57,20 @@ def job(
         _submit(session, made, kubeconfig, context, dry=dry, detached=detached)
     else:
         _write(made, directory, as_json)
+
+
+@app.command(name="next")
+def next_command(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
+    """Print the commands of day one: build, kubeconfig, check of the nodes, job, logs, dashboard, teardown."""
+    from rackwright.workflow.day_one import day_one
+
+    session = Session.of(spec, as_json, today)
+    steps = day_one(session.decided(), str(session.path))
+    if as_json:
+        emit([asdict(step) for step in steps])
+        return
+    for step in steps:
+        emit(f"# {step.text}\n{step.command}\n")
 
 
 def _write(made: "Job", directory: Path | None, as_json: bool) -> None:

@@ -74,13 +74,12 @@ class ClusterApi:
 
     def create(self, kind: Kind, body: Object, *, dry_run: bool) -> Object:
         """Creates an object, or only checks it with every webhook. Unknown fields are errors. Raises RefusedError."""
-        dry = {"dry_run": "All"} if dry_run else {}
         return self._request(
             self._custom.create_namespaced_custom_object,
             *(kind.group, kind.version, body["metadata"]["namespace"], kind.plural, body),
             field_manager=FIELD_MANAGER,
             field_validation="Strict",
-            **dry,
+            dry_run="All" if dry_run else None,
         )
 
     def pods(self, namespace: str, labels: str) -> list[tuple[str, str]]:
