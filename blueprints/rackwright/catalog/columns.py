@@ -248,12 +248,10 @@ QUOTAS = sourced_table(
 )
 
 STORAGE_LIMITS = sourced_table(
-    "storage_limits.csv",
-    "volume limit",
-    same(text, "volume limit"),
-    same(many(count), "values"),
-    same(words, "notes"),
+    "storage_limits.csv", "volume limit", same(text, "volume limit"), same(many(count), "values"), same(words, "notes")
 )
+
+CHART_IMAGES = sourced_table("chart_images.csv", "chart image", same(text, "chart version image"), same(words, "tag notes"))
 
 SUPPORTED_VERSIONS = sourced_table(
     "supported_versions.csv",

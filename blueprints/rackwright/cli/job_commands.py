@@ -1,4 +1,4 @@
-"""Commands that use a built stack: job, next."""
+"""Commands that use a built stack, or prepare it: job, next, images."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rackwright.cli.app import AsJson, SpecPath, Today, app
+from rackwright.cli.app import AsJson, Outputs, SpecPath, Today, app
 from rackwright.cli.session import Session
 from rackwright.cli.terminal import NOT_FEASIBLE, emit, tell
 from rackwright.diagnostics.errors import UserError
@@ -15,12 +15,6 @@ from rackwright.diagnostics.problem import Problem
 if TYPE_CHECKING:
     from rackwright.compile.jobs.write_job import Job
     from rackwright.workflow.decided import Decided
-
-Outputs = Annotated[
-    Path | None,
-    typer.Option("--outputs", metavar="FILE", help="Outputs of the stack: `pulumi stack output --json`.", show_default="not known"),
-]
-
 
 Kubeconfig = Annotated[
     Path | None, typer.Option("--kubeconfig", metavar="FILE", help="With --submit: kubeconfig of the cluster.", show_default="as kubectl")
@@ -71,6 +65,26 @@ def next_command(spec: SpecPath, as_json: AsJson = False, today: Today = None) -
         return
     for step in steps:
         emit(f"# {step.text}\n{step.command}\n")
+
+
+@app.command()
+def images(
+    spec: SpecPath,
+    mirror: Annotated[str, typer.Option("--mirror", metavar="REGISTRY", help="Also name each in this registry.", show_default="")] = "",
+    as_json: AsJson = False,
+    today: Today = None,
+) -> None:
+    """List every chart, container image and add-on of the stack and its job, with digests where they are known."""
+    from rackwright.report.artifacts import artifacts_of
+
+    session = Session.of(spec, as_json, today)
+    found = artifacts_of(session.stack(), session.spec, mirror.rstrip("/"))
+    if as_json:
+        emit([asdict(artifact) for artifact in found])
+        return
+    for artifact in found:
+        note = f"  # {artifact.note}" if artifact.note else ""
+        emit(f"{artifact.kind:6} {artifact.reference}{f' -> {artifact.mirror}' if artifact.mirror else ''}  ({artifact.used_by}){note}")
 
 
 def _write(made: "Job", directory: Path | None, as_json: bool) -> None:

@@ -95,6 +95,7 @@ CODES = {
     "U-aws": "a command for AWS on a stack of another cloud",
     "U-extra": "an optional dependency is not installed",
     "U-kubeconfig": "a kubeconfig that cannot be used",
+    "U-manifests": "manifests that cannot be written",
     "U-outputs": "a file of stack outputs that cannot be read",
     "U-profile": "no such AWS profile",
     "U-stopped": "the command was interrupted",
