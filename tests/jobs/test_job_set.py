@@ -1,6 +1,10 @@
 """The JobSet of a planned workload: valid for the pinned chart, on the objects and machines of its stack."""
 
+from dataclasses import replace
+
 import pytest
+from rackwright.diagnostics.errors import UserError
+from rackwright.stackplan import ManifestPlan
 from rackwright_pulumi.blueprints.tpu_pod import TpuPod
 from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
 from rackwright_pulumi.testing import record
@@ -170,3 +174,36 @@ def test_secrets_are_references():
     token = next(entry for entry in variables if entry["name"] == "HF_TOKEN")
     assert token == {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "run-secrets", "key": "HF_TOKEN"}}}
     assert any(manifest.body["kind"] == "Secret" and manifest.body["metadata"]["name"] == "run-secrets" for manifest in stack.manifests)
+
+
+SETTINGS = ManifestPlan(
+    "fabric.settings",
+    {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "fabric",
+            "namespace": "team-nlp",
+            "annotations": {"rackwright/resources": '{"nvidia.com/rail_0": 1}', "k8s.v1.cni.cncf.io/networks": "demo-rail-0"},
+        },
+        "data": {"NCCL_NET": "IB", "NCCL_IB_HCA": "=mlx5_0"},
+    },
+)
+
+
+def test_ports_of_own_servers_are_those_of_the_stacks_settings():
+    """InfiniBand: resources, networks and variables are in the namespace's ConfigMap."""
+    context = cases.context(plans.training_case())
+    pools = tuple(replace(pool, nics=(), fabric="infiniband") if pool.does_the_work else pool for pool in context.stack.pools)
+    stack = replace(context.stack, pools=pools, manifests=(*context.stack.manifests, SETTINGS))
+    made = cases.template(cases.job_of(replace(context, stack=stack)))
+    main = made["spec"]["containers"][0]
+    assert made["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"] == "demo-rail-0"
+    assert "rackwright/resources" not in made["metadata"]["annotations"]
+    assert main["resources"]["requests"]["nvidia.com/rail_0"] == "1"
+    assert main["securityContext"]["capabilities"]["add"] == ["IPC_LOCK"]
+    variables = {entry["name"]: entry.get("value") for entry in main["env"]}
+    assert (variables["NCCL_NET"], variables["NCCL_IB_HCA"]) == ("IB", "=mlx5_0")
+    overridden = cases.with_run((context.spec, context.sizing, context.fit), env={"NCCL_NET": "Socket"})[0]
+    with pytest.raises(UserError, match=r"V-196 .* pins the fabric infiniband"):
+        cases.job_of(replace(context, spec=overridden, stack=stack))

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rackwright.clouds import profile
 from rackwright.compile.jobs.environment import RANK_FIELD
 from rackwright.compile.serving.model_server import METRICS_SERVER
 from rackwright.spec.workload import TRAINING
@@ -47,8 +48,10 @@ def _box_steps(decided: Decided) -> Iterator[Step]:
 def _cluster_steps(decided: Decided, spec: str) -> Iterator[Step]:
     stack = decided.plan
     pool = next(pool for pool in stack.pools if pool.does_the_work)
-    namespace, name = stack.identities[0].namespace, decided.spec.workload.name
-    yield Step("kubeconfig", "Add the cluster to your kubeconfig", 'eval "$(pulumi stack output kubeconfigCommand)"')
+    account = next(manifest.body for manifest in stack.manifests if manifest.body["kind"] == "ServiceAccount")
+    namespace, name = account["metadata"]["namespace"], decided.spec.workload.name
+    if not profile(stack.place.cloud).is_owned:
+        yield Step("kubeconfig", "Add the cluster to your kubeconfig", 'eval "$(pulumi stack output kubeconfigCommand)"')
     yield Step("preflight", f"Check that each node has {_devices(pool)}", _node_check(pool))
     if isinstance(decided.spec.workload, TRAINING):
         yield from _job_steps(stack, namespace, name, spec)

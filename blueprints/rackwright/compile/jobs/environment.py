@@ -27,8 +27,7 @@ def environment(job: JobContext) -> list[Body]:
 
 def job_variables(job: JobContext) -> dict[str, str]:
     """Variables that the job sets, and that the spec cannot change."""
-    pinned = {row.variable: row.value for row in fabric_rows(job)}
-    return pinned | _launch(job) | {f"{PREFIX}{name}": str(value) for name, value in _planned(job).items() if value not in (None, "")}
+    return _fabric(job) | _launch(job) | {f"{PREFIX}{name}": str(value) for name, value in _planned(job).items() if value not in (None, "")}
 
 
 def fabric_rows(job: JobContext) -> tuple[FabricVariable, ...]:
@@ -40,6 +39,17 @@ def fabric_rows(job: JobContext) -> tuple[FabricVariable, ...]:
         return ()
     fabric = Fabric.TCP if job.pool.fabric == Fabric.NONE else job.pool.fabric
     return fabric_variables(fabric, job.machine.kind)
+
+
+def pinned_variables(job: JobContext) -> frozenset[str]:
+    """Variables without which communication may use TCP without an error."""
+    return frozenset(row.variable for row in fabric_rows(job) if row.pins_transport and row.variable in _fabric(job))
+
+
+def _fabric(job: JobContext) -> dict[str, str]:
+    """Variables of the fabric: those that the stack has for its own ports, else those of the table."""
+    config = job.fabric_config
+    return dict(config["data"]) if config else {row.variable: row.value for row in fabric_rows(job)}
 
 
 def _launch(job: JobContext) -> dict[str, str]:

@@ -11,7 +11,8 @@ from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload_parts import Run
-from rackwright.stackplan import IdentityPlan, PoolPlan, StackPlan
+from rackwright.stackplan import PoolPlan, StackPlan
+from rackwright.stackplan.labels import FABRIC_CONFIG
 
 WORKERS, SLICES = "workers", "slice"
 """Names of the replicated job: of machines, and of TPU slices."""
@@ -60,13 +61,21 @@ class JobContext:
         return min((pool for pool in self.stack.pools if pool.does_the_work), key=lambda pool: pool.preference)
 
     @property
-    def identity(self) -> IdentityPlan:
-        """The identity of the stack's jobs, with their namespace and service account."""
-        return self.stack.identities[0]
+    def account(self) -> str:
+        """Service account of the stack's jobs."""
+        return self.objects("ServiceAccount")[0]["metadata"]["name"]
 
     @property
     def namespace(self) -> str:
-        return self.identity.namespace
+        """Namespace of the team."""
+        return self.objects("ServiceAccount")[0]["metadata"]["namespace"]
+
+    @property
+    def fabric_config(self) -> dict[str, Any] | None:
+        """The ConfigMap with the fabric's settings for pods, which stacks on own servers have; None elsewhere, and on one machine."""
+        if not self.fit.candidate.is_spread:
+            return None
+        return next((body for body in self.objects("ConfigMap") if body["metadata"]["name"] == FABRIC_CONFIG), None)
 
     @property
     def replicated_job(self) -> str:

@@ -1,5 +1,6 @@
 """A JobSet for the planned workload: one pod per machine, with all devices of the machine, in the queue of the stack."""
 
+import json
 import math
 
 from rackwright.compile.jobs.environment import MASTER_PORT, environment
@@ -8,7 +9,7 @@ from rackwright.compile.jobs.launcher import command_of
 from rackwright.compile.jobs.paths import SCRATCH, SHARED, claim_name
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.operators.queues import HOST_LABEL, HUGE_PAGES, HUGE_PAGES_MIB
-from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, ROLE_LABEL
+from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, RESOURCES_ANNOTATION, ROLE_LABEL
 from rackwright.units import GIB
 
 API = "jobset.x-k8s.io/v1alpha2"
@@ -52,7 +53,7 @@ def _job(job: JobContext) -> Body:
         "completionMode": "Indexed",
         "backoffLimit": 0,
         "podFailurePolicy": {"rules": INTERRUPTED},
-        "template": {"metadata": {"annotations": _topology(job)}, "spec": _pod(job)},
+        "template": {"metadata": {"annotations": _topology(job) | _networks(job)}, "spec": _pod(job)},
     }
 
 
@@ -62,7 +63,7 @@ def _pod(job: JobContext) -> Body:
     own = {"resourceClaims": [{"name": EFA_CLAIM, "resourceClaimTemplateName": name} for name in claims]} if claims else {}
     return {
         "restartPolicy": "Never",
-        "serviceAccountName": job.identity.service_account,
+        "serviceAccountName": job.account,
         "automountServiceAccountToken": False,
         "priorityClassName": _name(job, f"priority.job-{job.run.priority}"),
         "terminationGracePeriodSeconds": _grace_s(job),
@@ -94,7 +95,7 @@ def _added_rights(job: JobContext) -> Body:
     """RDMA locks memory; libtpu raises the limit of locked memory."""
     if job.pool.topology:
         return {"add": ["SYS_RESOURCE"]}
-    return {"add": ["IPC_LOCK"]} if _uses_fabric(job) else {}
+    return {"add": ["IPC_LOCK"]} if _uses_fabric(job) or job.fabric_config else {}
 
 
 def _resources(job: JobContext) -> Body:
@@ -107,7 +108,7 @@ def _resources(job: JobContext) -> Body:
     if _uses_fabric(job):
         plugin = {EFA_RESOURCE: str(job.pool.fabric_interfaces)} if job.pool.devices == "plugin" else {}
         amounts |= {**plugin, HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
-    return amounts
+    return amounts | {resource: str(amount) for resource, amount in json.loads(_settings(job).get(RESOURCES_ANNOTATION, "{}")).items()}
 
 
 def _memory_gib(job: JobContext) -> int:
@@ -151,6 +152,15 @@ def _topology(job: JobContext) -> dict[str, str]:
         return {}
     levels = [level["nodeLabel"] for level in topology["spec"]["levels"]]
     return {TOPOLOGY_ANNOTATION: next((label for label in reversed(levels) if label != HOST_LABEL), HOST_LABEL)}
+
+
+def _networks(job: JobContext) -> dict[str, str]:
+    """Annotations that attach the RDMA ports of own servers: those of the stack's settings for pods."""
+    return {key: value for key, value in _settings(job).items() if key != RESOURCES_ANNOTATION}
+
+
+def _settings(job: JobContext) -> dict[str, str]:
+    return dict(job.fabric_config["metadata"].get("annotations", {})) if job.fabric_config else {}
 
 
 def _exclusive(job: JobContext) -> dict[str, str]:

@@ -5,14 +5,15 @@ from rackwright.compile.jobs.job_context import JobContext
 
 SHARED = "/shared"
 """Mount of the shared file system."""
+SHARED_MODE = "ReadWriteMany"
 SCRATCH = "/scratch"
 """Mount of the machine's local disks."""
 
 
 def claim_name(job: JobContext) -> str:
     """Name of the claim of the stack's shared file system; empty without one."""
-    claims = job.objects("PersistentVolumeClaim")
-    return claims[0]["metadata"]["name"] if claims and job.stack.lustre else ""
+    claims = (body for body in job.objects("PersistentVolumeClaim") if SHARED_MODE in body["spec"]["accessModes"])
+    return next((claim["metadata"]["name"] for claim in claims), "")
 
 
 def checkpoint_path(job: JobContext) -> str | None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from rackwright.compile.jobs.environment import fabric_rows, job_variables
+from rackwright.compile.jobs.environment import job_variables, pinned_variables
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.launcher import launcher_of
 from rackwright.compile.jobs.paths import checkpoint_path
@@ -35,8 +35,8 @@ def unsupported_stack(spec: Spec, stack: StackPlan) -> Iterator[Problem]:
         reason = f"`rackwright job` writes training jobs; workload {workload.name} is of kind {workload.kind}"
         fix = "servers run on the stack itself: `pulumi up`" if workload.kind == "serve" else "write a spec of kind pretrain or finetune"
         yield Problem("V-190", reason, kind, fix)
-    elif stack.cluster is None or not any(pool.does_the_work for pool in stack.pools) or not stack.identities:
-        reason = f"The stack is a {stack.kind}, which has no Kubernetes cluster and no queue"
+    elif not any(manifest.body["kind"] == "LocalQueue" for manifest in stack.manifests):
+        reason = f"The stack is a {stack.kind}, which has no queue for jobs"
         fix = f"run the container on the machine (`rackwright next {spec.name}.yaml`), or pin `blueprint.kind: training-cluster`"
         yield Problem("V-190", reason, At() / "blueprint" / "kind", fix)
 
@@ -102,7 +102,7 @@ def _arguments(words: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
 
 def _variables(job: JobContext) -> Iterator[Problem]:
     """Variables of the spec that would change what the job sets, first of all the transport: a missing fabric must end the job."""
-    own, pins = job_variables(job), {row.variable for row in fabric_rows(job) if row.pins_transport}
+    own, pins = job_variables(job), pinned_variables(job)
     for key, given in (("env", dict(job.run.env)), ("secrets", dict.fromkeys(job.run.secrets, "a secret"))):
         for name, value in given.items():
             if name in own and value != own[name]:
