@@ -57,11 +57,11 @@ def test_importing_the_pure_half_does_not_import_pulumi():
     assert found.stdout.strip() == "[]"
 
 
-def test_a_plan_imports_no_library_for_fitting_or_plotting():
+def test_a_plan_imports_no_library_for_fitting_plotting_or_clusters():
     code = (
         "import sys; from datetime import date; from rackwright import load, size; "
         "size(load('stacks/mistral-7b-qlora.yaml'), today=date(2026, 11, 21)); "
-        "print([m for m in ('scipy', 'pandas', 'altair', 'vl_convert') if m in sys.modules])"
+        "print([m for m in ('scipy', 'pandas', 'altair', 'vl_convert', 'kubernetes') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_path(), cwd=ROOT)
     assert found.stdout.strip() == "[]"

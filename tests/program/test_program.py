@@ -57,6 +57,7 @@ def test_outputs_of_a_stack(project):
     assert outputs["expectedFabric"]["fabric"] == "none"
     assert outputs["connectCommand"].startswith("aws ssm start-session")
     assert outputs["expiresOn"] == "2026-11-28"
+    assert outputs["commands"]["connect"] == 'eval "$(pulumi stack output connectCommand)"'
 
 
 def test_a_stale_decision_stops_the_update_and_names_the_command(project):

@@ -8,7 +8,7 @@ from rackwright.cost import bill
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.spec.blueprint import Safety
 from rackwright.spec.spec import ConfigRef
-from rackwright.spec.workload_parts import SecretRef
+from rackwright.spec.workload_parts import Run, SecretRef
 from rackwright.validation.stack import StackContext, check, stack_problems
 
 from tests import plans
@@ -66,6 +66,16 @@ def test_options_of_a_cluster_are_reported_where_a_box_is_chosen():
     ]
     assert "is a box (g6e.2xlarge) without a cluster, so `admins` has no effect" in found[0].reason
     assert of_case(plans.training_case(), admins=(ROLE,), pod_logs="cloud") == []
+
+
+def test_a_job_is_reported_where_a_box_is_chosen():
+    spec, plan, fit = plans.box_case()
+    workload = spec.workload.model_copy(update={"run": Run(image="a/b:1")})
+    spec = spec.model_copy(update={"workloads": [workload]})
+    context = StackContext(plans.compiled((spec, plan, fit)), CATALOG, fit=fit, spec=spec)
+    (found,) = [problem for problem in stack_problems(context) if problem.code == "S-201"]
+    assert str(found.at) == "workloads[0].run"
+    assert "is a box (g6e.2xlarge) without queues, so `run` (image) is not used" in found.reason
 
 
 def test_administrators_of_another_cloud_alone_are_reported():

@@ -93,7 +93,7 @@ def test_a_warning_is_listed_and_does_not_stop_an_update(private):
 
 
 BLOCKS = {"C-block": True, "D-secret": True, "R-03": True, "R-25": True, "R-36": False, "S-42": True, "V-115": True}
-BLOCKS |= {"N-35": True, "S-111": True, "V-131": True, "V-132": True, "V-140": True}
+BLOCKS |= {"N-35": True, "S-111": True, "S-201": True, "V-131": True, "V-132": True, "V-140": True}
 """Rule about building -> whether its violations stop `pulumi up`; the reason is a comment at the rule."""
 
 
@@ -232,8 +232,17 @@ def test_items_that_stop_an_update_are_marked(private):
 
 @pytest.mark.parametrize(("run", "stops"), [("{image: a/b:1}", True), ("{command: [train]}", True), ("{secrets: {A: {secret: a}}}", False)])
 def test_a_job_that_is_not_created_stops_an_update(private, run, stops):
-    text = (ROOT / "stacks" / "llama-70b-sft.yaml").read_text(encoding="utf-8")
+    text = (ROOT / "stacks" / "mistral-7b-qlora.yaml").read_text(encoding="utf-8")
     text = text.replace("    kind: finetune\n", f"    kind: finetune\n    run: {run}\n", 1)
-    private.write_text(text + ("secrets: {a: {config: a}}\n" if not stops else ""), encoding="utf-8")
+    text += "secrets: {a: {config: a}}\n" if not stops else ""
+    for kind, code in (("auto", "S-201"), ("box", "S-111")):
+        private.write_text(text.replace("kind: auto", f"kind: {kind}"), encoding="utf-8")
+        preview = Pipeline(private, TODAY, is_configured=lambda _: True).preview()
+        assert ({"S-111", "S-201"} & {problem.code for problem in unsettled(preview.problems)}) == ({code} if stops else set())
+
+
+def test_a_job_of_a_training_cluster_is_used(private):
+    text = (ROOT / "stacks" / "llama-70b-sft.yaml").read_text(encoding="utf-8")
+    private.write_text(text.replace("    kind: finetune\n", "    kind: finetune\n    run: {image: a/b:1}\n", 1), encoding="utf-8")
     preview = Pipeline(private, TODAY, is_configured=lambda _: True).preview()
-    assert ("S-111" in {problem.code for problem in unsettled(preview.problems)}) == stops
+    assert not {"S-111", "S-201"} & {problem.code for problem in preview.problems}

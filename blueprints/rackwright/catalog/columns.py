@@ -184,20 +184,10 @@ PRICES = sourced_table(
 )
 
 AVAILABILITY = sourced_table(
-    "availability.csv",
-    "sku cloud region",
-    same(text, "sku cloud region"),
-    same(many(), "zones"),
-    same(words, "notes"),
+    "availability.csv", "sku cloud region", same(text, "sku cloud region"), same(many(), "zones"), same(words, "notes")
 )
 
-ZONES = sourced_table(
-    "zones.csv",
-    "zone",
-    same(text, "zone cloud region"),
-    same(yes, "control_plane"),
-    same(words, "notes"),
-)
+ZONES = sourced_table("zones.csv", "zone", same(text, "zone cloud region"), same(yes, "control_plane"), same(words, "notes"))
 
 VOLUMES = sourced_table(
     "volumes.csv",
@@ -243,12 +233,10 @@ QUOTAS = sourced_table(
 )
 
 STORAGE_LIMITS = sourced_table(
-    "storage_limits.csv",
-    "volume limit",
-    same(text, "volume limit"),
-    same(many(count), "values"),
-    same(words, "notes"),
+    "storage_limits.csv", "volume limit", same(text, "volume limit"), same(many(count), "values"), same(words, "notes")
 )
+
+CHART_IMAGES = sourced_table("chart_images.csv", "chart image", same(text, "chart version image"), same(words, "tag notes"))
 
 SUPPORTED_VERSIONS = sourced_table(
     "supported_versions.csv",
@@ -273,6 +261,16 @@ SUPPORT = sourced_table(
     same(words, "cloud version follows notes"),
     same(maybe(day), "support_ends extended_ends"),
     same(yes, "deprecated"),
+)
+
+FABRIC_ENVIRONMENT = sourced_table(
+    "fabric_environment.csv",
+    "fabric accelerators variable",
+    same(Fabric, "fabric"),
+    {"accelerators": ("accelerators", KIND)},
+    same(text, "variable value"),
+    same(yes, "pins_transport"),
+    same(words, "only notes"),
 )
 
 CAPACITY_RULES = sourced_table(

@@ -20,6 +20,11 @@ app = typer.Typer(
 SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="Path of a spec, such as stacks/llama-70b-sft.yaml.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
+Outputs = Annotated[
+    Path | None,
+    typer.Option("--outputs", metavar="FILE", help="Outputs of the stack: `pulumi stack output --json`.", show_default="not known"),
+]
+
 
 def _supported(today: datetime | None) -> datetime | None:
     if today and today.year not in YEARS:

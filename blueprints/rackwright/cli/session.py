@@ -84,12 +84,16 @@ class Session:
         self.require_fits()
         return self._print_problems(self.pipeline.choose(rank, upgrade=upgrade))
 
-    def stack(self) -> "StackPlan":
-        """The StackPlan that `pulumi up` builds. Ends the command if no candidate fits. Raises UserError as `Pipeline.decide`."""
+    def decided(self) -> Decided:
+        """What `pulumi up` builds. Ends the command if no candidate fits. Raises UserError as `Pipeline.decide`."""
         assert self.spec
         if self.pipeline.recorded is None:
             self.require_fits()
-        return self._print_problems(self.pipeline.decide()).plan
+        return self._print_problems(self.pipeline.decide())
+
+    def stack(self) -> "StackPlan":
+        """The StackPlan of `decided`. Ends the command and raises as it does."""
+        return self.decided().plan
 
     def require_fits(self) -> None:
         """Prints the nearest misses and ends the command if no candidate fits."""

@@ -97,12 +97,24 @@ CODES = {
     "S-price-unit": "a price in another unit than the catalog's",
     "U-aws": "a command for AWS on a stack of another cloud",
     "U-extra": "an optional dependency is not installed",
+    "U-kubeconfig": "a kubeconfig that cannot be used",
+    "U-manifests": "manifests that cannot be written",
+    "U-outputs": "a file of stack outputs that cannot be read",
     "U-profile": "no such AWS profile",
     "U-stopped": "the command was interrupted",
     "U-usage": "a command line that is not valid",
+    "V-190": "a stack or a workload that runs no jobs",
+    "V-191": "a job without an image, a command, or a launcher for its machines",
+    "V-192": "a job whose image has no digest",
+    "V-193": "an invalid name of a job",
+    "V-194": "a parallel layout whose product is not the number of accelerators",
+    "V-195": "an argument of a job that contradicts the plan",
+    "V-196": "a variable of a job that would change its fabric or its launch",
+    "V-197": "a job that needs the outputs of its stack",
+    "V-199": "a cluster that cannot be reached, or refuses a job",
     "W-name": "a folder whose name is no project name",
     "W-not-a-folder": "a new project where a file exists",
     "W-not-empty": "a new project in a folder with files",
 }
 """B: errors of rackwright. C: compiler, listings. D: decision. E: estimates. F: files. G: recorded graphs. K: look-ups in an account.
-P: arguments of components. R: report. S: models and prices. U: usage. W: new projects."""
+P: arguments of components. R: report. S: models and prices. U: usage. V: jobs. W: new projects."""

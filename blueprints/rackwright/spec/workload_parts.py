@@ -97,6 +97,9 @@ API_PATH = "/v1"
 (https://docs.vllm.ai/en/v0.27.0/usage/security/)."""
 
 
+Launcher = Literal["auto", "torchrun", "accelerate", "deepspeed", "nemo", "maxtext", "none"]
+
+
 class Run(Part):
     """Container that runs the workload."""
 
@@ -110,6 +113,18 @@ class Run(Part):
     """Environment variables with plain values; never secrets."""
     secrets: dict[Variable, SecretRef] = {}
     """Environment variables set from secrets."""
+    launcher: Launcher = "auto"
+    """Starts `command` on every machine of a job (`rackwright job`); `none`: once per machine, unchanged. auto: torchrun for Python
+    commands on GPUs, else none."""
+    max_restarts: Annotated[int, Field(ge=0, le=1000, strict=True)] = 3
+    """Restarts of a failed job. Restarts after an interruption, such as spot or preemption, do not count."""
+    priority: Literal["normal", "urgent"] = "normal"
+    """Priority of a job in its queue."""
+
+    @property
+    def changed_keys(self) -> list[str]:
+        """Keys that differ from their defaults."""
+        return [key for key, field in type(self).model_fields.items() if getattr(self, key) != field.default]
 
 
 class Parallelism(Part):

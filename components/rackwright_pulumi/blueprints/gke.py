@@ -58,6 +58,7 @@ class GkeParts:
             "kubeconfig": self.cluster.kubeconfig,
             "kubeconfigCommand": self.cluster.kubeconfig_command,
             "bucketNames": self.bucket_names,
+            "keyId": self.storage.key_id,
         }
 
     def build_network(self) -> GcpNetwork:

@@ -1,5 +1,6 @@
 """Build a StackPlan: one provider, one blueprint, and the outputs of the stack."""
 
+import os
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -8,6 +9,7 @@ import pulumi
 from rackwright.clouds import profile, profiles, supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan import BlueprintKind, PlacePlan, StackPlan
+from rackwright.workflow.day_one import day_one
 
 from rackwright_pulumi.outputs import fabric_output
 from rackwright_pulumi.program.deletion_lock import DeletionLock
@@ -58,6 +60,7 @@ def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
         "expectedFabric": fabric_output(decided.plan.expected_fabric),
         "cost": {"hourlyUsd": bill.hourly_usd, "totalUsd": bill.total_usd, "notPublished": list(bill.unknown)},
         "expiresOn": decided.plan.expires_on or None,
+        "commands": {step.name: step.command for step in day_one(decided, os.path.relpath(settings.spec_path))},
     }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from rackwright.catalog.fabric_environment import NO_HUGE_PAGES, fabric_variables
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
 from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
@@ -60,10 +61,8 @@ KARPENTER_IMAGE_PIN = "karpenter"
 """Key of the decision's version pins for the image of Karpenter nodes."""
 SECURITY_LEVELS = ("privileged", "baseline", "restricted")
 """Pod security levels, the least strict first."""
-FABRIC_ENV = {"FI_PROVIDER": "efa"}
-"""Restricts libfabric to EFA; the server image sets the other variables."""
-NO_HUGE_PAGES_ENV = {"FI_EFA_USE_HUGE_PAGE": "0"}
-"""EFA without huge pages. Karpenter does not know a node's huge pages before it joins, so it starts no node for pods that request them."""
+SERVER_VARIABLES = ("FI_PROVIDER",)
+"""Variables of the fabric that the plan sets; the server image sets the others."""
 
 
 @dataclass(frozen=True)
@@ -226,8 +225,11 @@ def _with_efa(context: CompileContext, server: ModelServer, pool: PoolPlan) -> M
     does not contain EFA, AWS's image does."""
     requested = ((EFA_RESOURCE, str(pool.fabric_interfaces)),) if pool.devices == "plugin" else ()
     image = context.serve.run.image or SERVER_IMAGES["vllm-efa"]
+    # Karpenter does not know a node's huge pages before it joins, so it starts no node for pods that request them.
     small = pool.provisioner == "karpenter"
-    env = FABRIC_ENV | (NO_HUGE_PAGES_ENV if small else {}) | dict(server.env)
+    rows = [row for row in fabric_variables(pool.fabric) if row.variable in SERVER_VARIABLES]
+    rows.extend(fabric_variables(pool.fabric, only=NO_HUGE_PAGES) if small else ())
+    env = {row.variable: row.value for row in rows} | dict(server.env)
     pages = () if small else ((HUGE_PAGES, f"{HUGE_PAGES_MIB}Mi"),)
     claim = "" if requested else context.named(EFA_CLAIM)
     return replace(server, image=image, env=tuple(env.items()), devices=(*requested, *pages), claim=claim, pins_memory=True)

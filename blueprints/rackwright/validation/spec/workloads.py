@@ -1,9 +1,9 @@
-"""S-10..S-23, S-65, S-66, S-111, S-135 to S-137: consistency of the fields of one workload."""
+"""S-10..S-23, S-65, S-66, S-135 to S-137: consistency of the fields of one workload."""
 
 from collections.abc import Iterator
 
 from rackwright.catalog.query import nearest
-from rackwright.diagnostics.problem import At, Level, Stage
+from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.evaluation.transfers import location, named_buckets
@@ -193,22 +193,6 @@ def mean_traffic_below_peak(context: SpecContext) -> Iterator[Violation]:
         if mean is not None and peak is not None and mean > peak:
             message = f"mean_requests_per_second ({mean:,g}) exceeds requests_per_second ({peak:,g})"
             yield Violation(at / "mean_requests_per_second", "swap the two, or correct one", message)
-
-
-# A warning that stops an update: a stack without the job that the spec describes would cost money for nothing. Secrets alone are no job.
-@rule("S-111", Level.WARNING, stage=Stage.BUILD)
-def run_is_used(context: SpecContext) -> Iterator[Violation]:
-    """`run` describes the server of an inference fleet; it has no effect on other stacks in this release, which create no job."""
-    is_box = context.spec.blueprint.kind == "box"
-    for at, workload in context.workloads:
-        if isinstance(workload, Serve) and not is_box:
-            continue
-        what = "a box" if is_box else f"a {workload.kind} workload"
-        if keys := [key for key in type(workload.run).model_fields if getattr(workload.run, key)]:
-            message = f"`run` ({', '.join(keys)}) is not used: this release creates no job for {what}"
-            fix, stops = "set it in the job that you submit to the stack, and leave it out here", keys != ["secrets"]
-            stage = Stage.BUILD if stops else Stage.PLAN
-            yield Violation(at / "run", fix, message, about_key=True, stage=stage, blocks_update=stops)
 
 
 @rule("S-135")

@@ -1,0 +1,90 @@
+"""Commands of day one on a stack, in order: build, access, check, run, watch, remove. Each can be copied into a shell."""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rackwright.clouds import profile
+from rackwright.compile.jobs.environment import RANK_FIELD
+from rackwright.compile.serving.model_server import METRICS_SERVER
+from rackwright.spec.workload import TRAINING
+from rackwright.stackplan import PoolPlan, StackPlan
+from rackwright.stackplan.labels import EFA_RESOURCE, ROLE_LABEL
+from rackwright.stackplan.operators import MONITORING
+from rackwright.workflow.decided import Decided
+
+JOB_LABEL = "jobset.sigs.k8s.io/jobset-name"
+RANK_LABEL = RANK_FIELD.partition("'")[2].rstrip("']")
+"""Kubernetes writes the rank as a label too."""
+CONFIRM_TEARDOWN = "pulumi config set rackwright:teardown true && pulumi up && pulumi destroy"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command. name: key of the stack's output `commands`; text: what it does."""
+
+    name: str
+    text: str
+    command: str
+
+
+def day_one(decided: Decided, path: str) -> list[Step]:
+    """Commands for the decided stack. path: of the spec, as the user named it."""
+    stack, spec = decided.plan, shlex.quote(path)
+    build = [] if decided.recorded else [Step("choose", "Record the machines", f"rackwright choose {spec}")]
+    build.append(Step("build", "Build the stack, in its Pulumi project", "pulumi up"))
+    use = _cluster_steps(decided, spec) if stack.cluster else _box_steps(decided)
+    return [*build, *use, Step("teardown", "Delete the stack with its data", CONFIRM_TEARDOWN)]
+
+
+def _box_steps(decided: Decided) -> Iterator[Step]:
+    yield Step("connect", "Open a session on the machine, without SSH and open ports", 'eval "$(pulumi stack output connectCommand)"')
+    run, box = decided.spec.workload.run, decided.plan.box
+    if run.image and box and box.kind == "gpu":
+        words = ("sudo", "docker", "run", "--rm", "--gpus", "all", "--ipc", "host", run.image, *run.command, *run.args)
+        yield Step("job", "On the machine: start the container with all GPUs", shlex.join(words))
+
+
+def _cluster_steps(decided: Decided, spec: str) -> Iterator[Step]:
+    stack = decided.plan
+    pool = next(pool for pool in stack.pools if pool.does_the_work)
+    account = next(manifest.body for manifest in stack.manifests if manifest.body["kind"] == "ServiceAccount")
+    namespace, name = account["metadata"]["namespace"], decided.spec.workload.name
+    if not profile(stack.place.cloud).is_owned:
+        yield Step("kubeconfig", "Add the cluster to your kubeconfig", 'eval "$(pulumi stack output kubeconfigCommand)"')
+    yield Step("preflight", f"Check that each node has {_devices(pool)}", _node_check(pool))
+    if isinstance(decided.spec.workload, TRAINING):
+        yield from _job_steps(stack, namespace, name, spec)
+    else:
+        yield Step("status", "Show the servers and their scaling", f"kubectl get pods,svc,scaledobject -n {namespace}")
+        yield Step("logs", "Follow the log of the servers", f"kubectl logs -n {namespace} -l app={name} -f --tail=100")
+    if any(release.name == MONITORING for release in stack.releases):
+        service, _, rest = METRICS_SERVER.partition("//")[2].partition(".")
+        space, _, port = rest.partition(":")
+        text = f"Open http://localhost:{port} for metrics and alerts"
+        yield Step("dashboard", text, f"kubectl port-forward -n {space} svc/{service} {port}:{port}")
+
+
+def _job_steps(stack: StackPlan, namespace: str, name: str, spec: str) -> Iterator[Step]:
+    """Outputs are needed where the job writes to a bucket that the stack creates."""
+    new_bucket = not stack.lustre and any(bucket.key == "checkpoints" and not bucket.existing_name for bucket in stack.buckets)
+    before = "pulumi stack output --json > outputs.json && " if new_bucket else ""
+    after = " --outputs outputs.json" if new_bucket else ""
+    yield Step("job", "Submit the job, and follow its status and log", f"{before}rackwright job {spec} --submit{after}")
+    yield Step("status", "Show the job and its place in the queue", f"kubectl get jobsets,workloads -n {namespace}")
+    selector = f"{JOB_LABEL}={name},{RANK_LABEL}=0"
+    yield Step("logs", "Follow the log of the first machine", f"kubectl logs -n {namespace} -l {selector} -f --tail=100")
+    yield Step("stop", "Stop the job", f"kubectl delete jobset -n {namespace} {name}")
+
+
+def _devices(pool: PoolPlan) -> str:
+    fabric = f" and {pool.fabric_interfaces} EFA interfaces" if pool.fabric_interfaces and pool.devices == "plugin" else ""
+    return f"{pool.accelerator_count} {pool.resource}{fabric}"
+
+
+def _node_check(pool: PoolPlan) -> str:
+    """A table of allocatable devices: a missing plugin or interface shows as <none> or a smaller number."""
+    fabric = [EFA_RESOURCE] if pool.fabric_interfaces and pool.devices == "plugin" else []
+    columns = [f"{resource}:.status.allocatable.{resource.replace('.', chr(92) + '.')}" for resource in (pool.resource, *fabric)]
+    selector = f"{ROLE_LABEL}={dict(pool.labels)[ROLE_LABEL]}"
+    return f"kubectl get nodes -l {selector} -o custom-columns='{','.join(('NODE:.metadata.name', *columns))}'"

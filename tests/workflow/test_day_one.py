@@ -1,0 +1,74 @@
+"""`rackwright next` and the stack's output `commands`: commands that exist, with the names of the stack."""
+
+import shlex
+from datetime import date
+from pathlib import Path
+
+import pytest
+from rackwright.cli.main import app, run
+from rackwright.workflow.day_one import day_one
+from rackwright.workflow.pipeline import Pipeline
+from typer.main import get_command
+
+ROOT = Path(__file__).parents[2]
+TODAY = date(2026, 11, 21)
+CLUSTER = ["choose", "build", "kubeconfig", "preflight"]
+STEPS = {
+    "llama-70b-sft": [*CLUSTER, "job", "status", "logs", "stop", "dashboard", "teardown"],
+    "gemma-pretrain": [*CLUSTER, "job", "status", "logs", "stop", "teardown"],
+    "chat-eks": [*CLUSTER, "status", "logs", "dashboard", "teardown"],
+    "mistral-7b-qlora": ["choose", "build", "connect", "teardown"],
+}
+
+
+@pytest.fixture(scope="module", params=STEPS)
+def stack(request):
+    """(name, decided, steps) of an example."""
+    path = ROOT / "stacks" / f"{request.param}.yaml"
+    decided = Pipeline(path, TODAY).choose()
+    return request.param, decided, {step.name: step.command for step in day_one(decided, str(path))}
+
+
+def test_steps_are_in_the_order_of_use(stack):
+    name, _, commands = stack
+    assert list(commands) == STEPS[name]
+
+
+def test_own_commands_and_options_exist(stack):
+    known = get_command(app).commands
+    for command in stack[2].values():
+        words = shlex.split(command.rpartition("&& rackwright ")[2] if "&& rackwright" in command else command.removeprefix("rackwright "))
+        if "rackwright " in command and words[0] != "pulumi":
+            options = {option for parameter in known[words[0]].params for option in parameter.opts}
+            assert {word for word in words if word.startswith("--")} <= options, command
+
+
+def test_commands_name_objects_of_the_stack(stack):
+    name, decided, commands = stack
+    if "logs" not in commands:
+        return
+    spaces = {space for space, _ in decided.plan.namespaces}
+    words = [word for command in commands.values() for word in command.split()]
+    assert {words[n + 1] for n, word in enumerate(words) if word == "-n"} <= spaces
+    pool = next(pool for pool in decided.plan.pools if pool.does_the_work)
+    assert f"rackwright/role={dict(pool.labels)['rackwright/role']}" in commands["preflight"]
+    assert ("--outputs" in commands.get("job", "")) == (name == "gemma-pretrain"), "its bucket has no name before the stack"
+
+
+def test_the_container_of_a_box_is_started_on_the_machine(tmp_path):
+    text = (
+        (ROOT / "stacks/mistral-7b-qlora.yaml")
+        .read_text()
+        .replace("    kind: finetune\n", "    kind: finetune\n    run: {image: a/b:1, command: [python, 'my train.py']}\n", 1)
+    )
+    path = tmp_path / "mistral-7b-qlora.yaml"
+    path.write_text(text)
+    steps = {step.name: step.command for step in day_one(Pipeline(path, TODAY).decide(), "x.yaml")}
+    assert steps["job"] == "sudo docker run --rm --gpus all --ipc host a/b:1 python 'my train.py'"
+
+
+def test_the_command_prints_one_command_per_step(capsys):
+    assert run(["next", str(ROOT / "stacks/llama-70b-sft.yaml"), "--today", "2026-11-21"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("# ")] == lines[::2]
+    assert len(lines) == 2 * len(STEPS["llama-70b-sft"])
