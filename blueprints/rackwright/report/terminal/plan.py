@@ -39,7 +39,6 @@ from rackwright.wording.formatting import (
     span,
     span_range,
 )
-from rackwright.wording.plan_text import with_text
 from rackwright.wording.unit_rates import amount_text, rate_text
 from rackwright.workflow.stack_preview import StackPreview
 
@@ -55,10 +54,9 @@ def show_plan(
 ) -> None:
     """The plan on one screen of 40 lines; without a fit, the nearest rejected candidates and their remedies.
 
-    top: candidates to show; the screen then has more lines. full: also the frontier, the bill by line, quotas within the defaults and the
-    nearest rejections.
+    plan: with its sentences, as the pipeline returns it. top: candidates to show; the screen then has more lines. full: also the
+    frontier, the bill by line, quotas within the defaults and the nearest rejections.
     """
-    plan = with_text(plan)
 
     def show(to: Console, detail: Detail) -> None:
         _show_plan(to, plan, spec, preview, path, top, detail)
