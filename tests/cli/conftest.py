@@ -10,6 +10,8 @@ import pytest
 from rackwright.cli.main import app, run
 from rackwright_pulumi.cli import register
 
+from tests.sized_once import sized_once  # noqa: F401
+
 ROOT = Path(__file__).parents[2]
 STACKS = ROOT / "stacks"
 register(app)

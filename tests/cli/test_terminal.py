@@ -124,7 +124,9 @@ def test_commands_run_with_closed_streams(monkeypatch):
 
 
 @pytest.mark.parametrize("command", [f"plan {SPEC} --full", f"explain {SPEC}", "catalog machines", f"compile {SPEC}"])
-def test_redirected_lines_have_no_trailing_blanks(command):
-    result = shell(f"rackwright {command}")
-    assert result.returncode == 0, result.stderr
-    assert [line for line in result.stdout.splitlines() if line != line.rstrip()] == []
+def test_redirected_lines_have_no_trailing_blanks(command, rackwright, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    result = rackwright(*command.split())
+    assert result.status == 0, result.err
+    assert result.out
+    assert [line for line in result.out.splitlines() if line != line.rstrip()] == []

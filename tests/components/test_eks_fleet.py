@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from functools import cache
 
 import pytest
 from pulumi.provider.experimental.analyzer import Analyzer
@@ -15,6 +14,7 @@ from rackwright_pulumi.testing import Graph, record
 from tests import plans
 from tests.components.sdk import misfits, untagged
 from tests.components.waits import all_before
+from tests.graphs import graph_of
 
 RELEASE, POOL, CLASS = (
     "kubernetes:helm.sh/v3:Release",
@@ -26,12 +26,6 @@ TAG, GROUP = "aws:autoscaling/tag:Tag", "aws:eks/nodeGroup:NodeGroup"
 COMPONENTS = {f"rackwright:index:{kind.__name__}": kind for kind in (AwsAutoscaler, AwsKarpenter, InferenceFleet)}
 INLINE_POLICY_LIMIT = 10_240
 """Characters of a role's inline policies (docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html)."""
-
-
-@cache
-def graph_of(name: str, preview: bool = False) -> Graph:
-    plan = plans.FLEETS[name]()
-    return record(lambda: declare(plan) and None, preview=preview)
 
 
 @pytest.fixture(params=plans.FLEETS)

@@ -1,5 +1,6 @@
 """Dependencies in a recorded graph: a resource is created after its dependencies and deleted before them."""
 
+from collections.abc import Mapping
 from functools import cache
 
 from rackwright_pulumi.testing import Graph
@@ -10,29 +11,38 @@ def before(graph: Graph, urn: str) -> set[str]:
     return set(graph.direct_dependencies(graph.nodes[urn]))
 
 
-def calls_of_a_failed_delete(graph: Graph, urn: str, limit: int) -> int:
-    """How often the engine calls itself to find what depends on a resource whose delete failed; stops above `limit`.
+def calls_of_failed_deletes(graph: Graph, limits: Mapping[str, int]) -> dict[str, int]:
+    """How often the engine calls itself to find what depends on a resource whose delete failed; stops above the resource's limit.
 
     As in pulumi 3.272, pkg/resource/graph/dependency_graph.go, markAsDependency: it follows every path, and remembers parents alone.
     """
-    marked: set[str] = set()
-    calls = 0
+    read = {urn: _engine_dependencies(graph, urn) for urn in graph.nodes}
+    parents = {urn: node.parent if node.parent in graph.nodes else "" for urn, node in graph.nodes.items()}
 
-    def mark(urn: str) -> None:
-        nonlocal calls
-        calls += 1
-        while urn and calls <= limit:
-            marked.add(urn)
-            node = graph.nodes[urn]
-            provider = node.provider.rpartition("::")[0]
-            of_properties = (other for urns in node.property_dependencies.values() for other in urns)
-            for other in (provider, *node.depends_on, *of_properties):
-                if other in graph.nodes:
+    def calls_of(start: str, limit: int) -> int:
+        marked: set[str] = set()
+        calls = 0
+
+        def mark(urn: str) -> None:
+            nonlocal calls
+            calls += 1
+            while urn and calls <= limit:
+                marked.add(urn)
+                for other in read[urn]:
                     mark(other)
-            urn = node.parent if node.parent in graph.nodes and node.parent not in marked else ""
+                urn = "" if parents[urn] in marked else parents[urn]
 
-    mark(urn)
-    return calls
+        mark(start)
+        return calls
+
+    return {urn: calls_of(urn, limit) for urn, limit in limits.items()}
+
+
+def _engine_dependencies(graph: Graph, urn: str) -> list[str]:
+    """Provider, dependencies, and what the properties read, as often as the engine reads them."""
+    node = graph.nodes[urn]
+    of_properties = (other for urns in node.property_dependencies.values() for other in urns)
+    return [other for other in (node.provider.rpartition("::")[0], *node.depends_on, *of_properties) if other in graph.nodes]
 
 
 def longest_path(graph: Graph) -> int:

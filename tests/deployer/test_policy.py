@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,21 +13,15 @@ from rackwright_pulumi.deployer.tables import actions, calls, kinds
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.resource_graph import Graph, Node
 
-from tests import plans
+from tests.graphs import PLANS, graph_of
 
 pytestmark = pytest.mark.xdist_group("deployer")  # graphs are recorded once
 ACCOUNT, REGION = "123456789012", "us-east-1"
-PLANS = plans.ALL | plans.NODES | plans.FLEETS
 AWS_PLANS = [name for name, build in PLANS.items() if build().place.cloud == "aws"]
 
 
 def graph(plan):
     return record(lambda: declare(plan) and None, stack="test")
-
-
-@cache
-def graph_of(name):
-    return graph(PLANS[name]())
 
 
 def documents(name, **more):

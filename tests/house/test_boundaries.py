@@ -73,6 +73,13 @@ def test_importing_the_components_imports_no_cloud_sdk():
     assert found.stdout.strip() == "[]"
 
 
+def test_a_simulated_provider_starts_without_the_catalog():
+    """The engine starts two or three for each command."""
+    code = "import sys, rackwright_pulumi.simulator.provider.server; print([m for m in sys.modules if m.startswith('rackwright.catalog')])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_path())
+    assert found.stdout.strip() == "[]"
+
+
 def test_the_pure_half_imports_no_pulumi_module():
     found = [(path.relative_to(PURE).as_posix(), name) for path in files(PURE) for name in imports(path)]
     assert not [pair for pair in found if pair[1].split(".")[0].startswith(("pulumi", "rackwright_pulumi"))]

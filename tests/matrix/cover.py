@@ -14,7 +14,7 @@ def pairwise() -> list[matrix.Cell]:
     chosen = []
     for shape, machine, mode, region in combinations_of_machines():
         pairs = set(combinations((machine.name.partition(".")[0], shape, mode), 2))
-        if not pairs <= covered and (cell := matrix.cell(shape, machine, mode, region)).plan:
+        if not pairs <= covered and matrix.is_sold(machine, mode) and (cell := matrix.cell(shape, machine, mode, region)).plan:
             covered |= pairs
             chosen.append(cell)
     return chosen

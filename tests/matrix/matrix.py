@@ -40,6 +40,8 @@ MODES = {
         }
     },
 }  # fmt: skip
+SOLD_AS = {"reservation": "on-demand", "reservation group": "on-demand", "capacity block": "capacity-block"}
+"""Mode of the matrix -> mode a machine is sold in: reservations are of on-demand machines."""
 CANDIDATE = {"reservation group": "reservation", "capacity block": "capacity-block"}
 """Name of a mode in a candidate, where it is another."""
 IMAGE = "registry.example/server:1.0.0@sha256:" + "0" * 64
@@ -75,6 +77,11 @@ class Outcome:
 
 def machines() -> list[Machine]:
     return [machine for machine in Catalog.default().machines if machine.cloud == "aws" and machine.orderable]
+
+
+def is_sold(machine: Machine, mode: str) -> bool:
+    """Whether the catalog offers an accelerator machine in the mode. No combination of others compiles: a test checks it."""
+    return not machine.accelerator_count or SOLD_AS.get(mode, mode) in map(str, machine.capacity_modes)
 
 
 def regions(machine: Machine) -> list[str]:

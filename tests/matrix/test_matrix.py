@@ -16,8 +16,6 @@ from tests.matrix import matrix, page
 pytestmark = pytest.mark.xdist_group("matrix")  # every outcome is computed once
 PAGE = Path(__file__).parents[2] / "docs" / "matrix.md"
 MACHINES = matrix.machines()
-SOLD_AS = {"reservation": "on-demand", "reservation group": "on-demand", "capacity block": "capacity-block"}
-"""Mode of the matrix -> mode a machine is sold in: reservations are of on-demand machines."""
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
@@ -30,10 +28,8 @@ def test_every_combination_is_a_plan_or_a_refusal_with_an_id(machine):
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_no_plan_uses_a_capacity_mode_that_is_not_offered(machine):
-    sold = {str(mode) for mode in machine.capacity_modes}
     for outcome in matrix.outcomes_of(machine):
-        if outcome.compiles and machine.accelerator_count:
-            assert SOLD_AS.get(outcome.mode, outcome.mode) in sold, outcome
+        assert matrix.is_sold(machine, outcome.mode) or not outcome.compiles, outcome
 
 
 def test_every_offered_accelerator_machine_has_a_blueprint_or_a_reason():

@@ -8,7 +8,7 @@ from rackwright_pulumi.direct import direct_dependencies
 from rackwright_pulumi.program.deletion_lock import HOW_TO_DESTROY
 from rackwright_pulumi.testing import Graph, record
 
-from tests.components.waits import all_before, calls_of_a_failed_delete
+from tests.components.waits import all_before, calls_of_failed_deletes
 
 ROOT = Path(__file__).parents[2]
 STACKS = sorted(path.stem for path in (ROOT / "stacks").glob("*.yaml") if not path.name.startswith("Pulumi."))
@@ -37,7 +37,7 @@ def lock_of(graph: Graph) -> str:
 def test_the_engine_follows_few_paths_from_a_resource_whose_delete_fails(graph):
     lock = lock_of(graph)
     limit = LOCK_CALLS + FURTHER_CALLS * any(node.name.startswith(SEVERAL) for node in graph.nodes.values())
-    calls = {urn: calls_of_a_failed_delete(graph, urn, limit if urn == lock else CALLS) for urn in graph.nodes}
+    calls = calls_of_failed_deletes(graph, {urn: limit if urn == lock else CALLS for urn in graph.nodes})
     assert calls[lock] <= limit
     assert not [graph.nodes[urn].label for urn, number in calls.items() if urn != lock and number > CALLS]
 

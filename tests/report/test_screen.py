@@ -14,6 +14,8 @@ from rich.console import Console
 pytestmark = pytest.mark.xdist_group("report")
 ROOT = Path(__file__).parents[2]
 SPECS = sorted(path for path in ROOT.glob("stacks/*.yaml") if not path.name.startswith("Pulumi."))
+LONG = ["chat-serve", "existing-cluster", "near-tie-in-time", "nothing-fits"]
+"""Cases of tests/cases/sizing with 46 lines and more in full sentences."""
 TODAY = date(2026, 11, 21)
 LINES = 40
 
@@ -33,6 +35,24 @@ def test_a_plan_fits_one_screen(path):
     assert {"why", "bill", "tightest", "evidence", "next"} | of_one <= labels
     ranks = [line for line in lines if line[:3].strip().isdigit()]
     assert len(ranks) == 4, "the choice and three alternatives"
+
+
+@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("name", LONG)
+def test_long_texts_are_cut_to_one_screen(name, width):
+    lines = shown(ROOT / "tests" / "cases" / "sizing" / name / "spec.yaml", width)
+    assert len(lines) <= LINES
+    assert lines[-1].split()[0] in ("next", "rackwright"), "the end is not cut"
+    assert max(map(len, lines)) <= width
+
+
+def test_full_cuts_no_text():
+    spec = ROOT / "tests" / "cases" / "sizing" / "chat-serve" / "spec.yaml"
+    cut = [line for line in shown(spec) if line.endswith(" ...")]
+    assert cut, "only the short form is cut"
+    whole = shown(spec, full=True)
+    assert [line for line in whole if line.endswith(" ...")] == []
+    assert "V-111" in " ".join(whole)
 
 
 def test_full_shows_the_bill_by_line_the_frontier_and_rejections():

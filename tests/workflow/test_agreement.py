@@ -19,6 +19,8 @@ from rackwright.workflow.pipeline import Decided, Pipeline
 from rackwright_pulumi.cli import register
 from rackwright_pulumi.program.settings import Settings, decide
 
+from tests.sized_once import sized_once  # noqa: F401
+
 ROOT = Path(__file__).parents[2]
 TODAY = "2026-11-21"
 CASES = ROOT / "tests" / "cases"

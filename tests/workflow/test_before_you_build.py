@@ -21,6 +21,8 @@ from rackwright.workflow.open_items import unsettled
 from rackwright.workflow.pipeline import Pipeline
 from rackwright_pulumi.program.settings import Settings, decide
 
+from tests.sized_once import sized_once  # noqa: F401
+
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
 

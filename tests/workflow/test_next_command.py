@@ -12,6 +12,8 @@ from rackwright.diagnostics.problem import Problem
 from rackwright.workflow.pipeline import Pipeline
 from rackwright_pulumi.program.settings import Settings, decide
 
+from tests.sized_once import sized_once  # noqa: F401
+
 ROOT = Path(__file__).parents[2]
 TODAY = "2026-11-21"
 SPEC = Path("qlora.yaml")

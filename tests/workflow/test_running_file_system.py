@@ -16,6 +16,8 @@ from rackwright.workflow.decision import decision_path
 from rackwright.workflow.pipeline import Pipeline
 from rackwright_pulumi.program.settings import Settings, decide
 
+from tests.sized_once import sized_once  # noqa: F401
+
 ROOT = Path(__file__).parents[2]
 STATES = ROOT / "tests" / "states" / "0.1.0" / "stacks"
 TODAY = date(2026, 8, 1)

@@ -60,8 +60,9 @@ class Engine:
         }
         (self.work / "Pulumi.yaml").write_text(yaml.safe_dump(project), encoding="utf-8")
         self.run("stack", "init", self.stack)
-        for key, value in self.config.items():
-            self.run("config", "set", "--stack", self.stack, key, value)
+        if self.config:
+            values = (part for key, value in self.config.items() for part in ("--plaintext", f"{key}={value}"))
+            self.run("config", "set-all", "--stack", self.stack, *values)
 
     def run(self, *command: str) -> str:
         """Run one command of the CLI and return its output. Raises EngineFailure."""

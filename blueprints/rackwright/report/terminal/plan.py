@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -16,11 +17,12 @@ from rackwright.report.groups import Group, groups, region
 from rackwright.report.preview_text import doubts, quota_increases, quota_words
 from rackwright.report.terminal.bill import bill_text, fallback_text, show_bill
 from rackwright.report.terminal.console import WIDTH
+from rackwright.report.terminal.misses import show_misses
 from rackwright.report.terminal.node import storage_text
+from rackwright.report.terminal.screen import BRIEF, FULL, Detail, detail_that_fits
 from rackwright.report.terminal.several import show_combinations, workloads_text
 from rackwright.report.terminal.tables import INDENT, heading, print_labelled, ranked, table, title
-from rackwright.sizing.plan import Fit, Rejected, SizingPlan, WorkloadFacts
-from rackwright.sizing.selection.ranking import nearest_misses
+from rackwright.sizing.plan import Fit, SizingPlan, WorkloadFacts
 from rackwright.sizing.unit import UNITS
 from rackwright.spec.spec import Goals, Spec
 from rackwright.wording.formatting import (
@@ -37,14 +39,11 @@ from rackwright.wording.formatting import (
     span_range,
 )
 from rackwright.wording.option_effects import option_text
-from rackwright.wording.plan_text import with_text
-from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.wording.unit_rates import amount_text, rate_text
 from rackwright.workflow.stack_preview import StackPreview
 
-ALTERNATIVES, MISSES, ITEMS, LIMITS = 3, 3, 3, 3
-"""Shown without `--full`: candidates after the choice, nearest rejected candidates, warnings and open items, and
-limits that reject most candidates."""
+ALTERNATIVES, LIMITS = 3, 3
+"""Shown without `--full`: candidates after the choice, and limits that reject most candidates."""
 MIN_SAVING = 0.01
 """Share of the cost below which the order of places or capacity modes is not mentioned."""
 STYLES = {Level.ERROR: "bold red", Level.WARNING: "bold yellow"}
@@ -55,27 +54,35 @@ def show_plan(
 ) -> None:
     """The plan on one screen of 40 lines; without a fit, the nearest rejected candidates and their remedies.
 
-    top: candidates to show. full: also the frontier, the bill by line, quotas within the defaults and the nearest rejections.
+    plan: with its sentences, as the pipeline returns it. top: candidates to show; the screen then has more lines. full: also the
+    frontier, the bill by line, quotas within the defaults and the nearest rejections.
     """
-    plan = with_text(plan)
+
+    def show(to: Console, detail: Detail) -> None:
+        _show_plan(to, plan, spec, preview, path, top, detail)
+
+    show(out, FULL if full else BRIEF[0] if top else detail_that_fits(out.width, show))
+
+
+def _show_plan(out: Console, plan: SizingPlan, spec: Spec, preview: StackPreview, path: Path, top: int | None, detail: Detail) -> None:
+    full, lines = detail is FULL, detail.text_lines
     title(out, plan.spec, workloads_text(plan) if plan.further else facts(plan))
-    print_labelled(out, "goals", requested_goals(spec))
-    if plan.chosen:
-        if plan.further:
-            show_combinations(out, plan, spec, plan.chosen, preview, top or 1 + ALTERNATIVES, full)
-        else:
-            _show_choice(out, plan, spec, plan.chosen, preview, top, full)
+    print_labelled(out, "goals", requested_goals(spec), max_lines=lines)
+    if plan.chosen and plan.further:
+        show_combinations(out, plan, spec, plan.chosen, preview, top or 1 + ALTERNATIVES, detail)
+    elif plan.chosen:
+        _show_choice(out, plan, spec, plan.chosen, preview, top, detail)
     else:
         heading(out, f"No candidate meets every goal; {plan.considered:,} configurations were evaluated.")
         print_labelled(out, "why", plan.scaling if any(miss.candidate.pinned for miss in plan.rejected) else "")
     if full or not plan.chosen:
-        show_misses(out, plan)
+        show_misses(out, plan, lines)
     elif plan.rejected:
-        print_labelled(out, "rejected", rejected_text(plan, LIMITS))
-    _show_items(out, by_code(doubts(plan, preview)), full)
+        print_labelled(out, "rejected", rejected_text(plan, LIMITS), max_lines=lines)
+    _show_doubts(out, by_code(doubts(plan, preview)), detail)
     if preview.before_you_build:
         heading(out, "Before you build (*: `pulumi up` stops until it is settled)")
-        _show_items(out, open_item_rows(preview), full)
+        _show_items(out, open_item_rows(preview), detail.open_items, lines, "open item")
         out.print()
     if plan.chosen and not preview.errors:
         commands = {f"choose {path}": "for `pulumi up`" if preview.stack else ""}
@@ -84,7 +91,7 @@ def show_plan(
         length = max(map(len, shown))
         print_labelled(out, "next", "\n".join(f"{command.ljust(length)}  # {purpose}" for command, purpose in shown.items()))
     elif not plan.chosen and plan.rejected:
-        print_labelled(out, "next", f"rackwright plan {path}  # after a change of the last column")
+        print_labelled(out, "next", f"rackwright plan {path}  # after one of these changes")
 
 
 def open_item_rows(preview: StackPreview) -> list[tuple[str, str, str]]:
@@ -105,11 +112,17 @@ def by_code(doubts: Iterable[tuple[Level, str]]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _show_items(out: Console, items: list[tuple[str, str, str]], full: bool) -> None:
-    for label, text, style in items[: None if full else ITEMS]:
-        print_labelled(out, label, text, style)
-    if len(items) > ITEMS and not full:
-        out.print(Text(f"{' ' * INDENT}{len(items) - ITEMS} more: --full", style="dim"))
+def _show_doubts(out: Console, items: list[tuple[str, str, str]], detail: Detail) -> None:
+    errors = sum(label == Level.ERROR for label, _, _ in items)
+    shown = None if detail.warnings is None else max(errors, detail.warnings)
+    _show_items(out, items, shown, detail.text_lines, "warning")
+
+
+def _show_items(out: Console, items: list[tuple[str, str, str]], shown: int | None, lines: int | None, noun: str) -> None:
+    for label, text, style in items[:shown]:
+        print_labelled(out, label, text, style, lines)
+    if shown is not None and len(items) > shown:
+        out.print(Text(f"{' ' * INDENT}{plural(len(items) - shown, 'more ' + noun)}: --full", style="dim"))
 
 
 def facts(plan: SizingPlan) -> str:
@@ -125,37 +138,38 @@ def facts(plan: SizingPlan) -> str:
     return f"{kind} of {it.model}{size}{trained}{tokens}" if it.model else f"{it.kind} workload"
 
 
-def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, top: int | None, full: bool) -> None:
-    lines = groups(plan.fits)
-    shown = lines[: top or 1 + ALTERNATIVES]
+def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, top: int | None, detail: Detail) -> None:
+    full, labelled = detail is FULL, partial(print_labelled, out, max_lines=detail.text_lines)
+    rows = groups(plan.fits)
+    shown = rows[: top or 1 + ALTERNATIVES]
     refused = {preview.refusal(rank) for rank in range(1, len(plan.fits) + 1)}
     if len(refused) == 1 and (reason := refused.pop()):
-        print_labelled(out, "build", f"{reason} ({plural(len(plan.fits), 'candidate')}, all of them)", "bold yellow")
+        labelled("build", f"{reason} ({plural(len(plan.fits), 'candidate')}, all of them)", "bold yellow")
         preview = replace(preview, refusals=())
     out.print()
     out.print(_ranking(shown, preview, plan.facts, chosen.duration_s is None, out.width))
-    if len(lines) > len(shown):
-        out.print(Text(f"    {len(lines) - len(shown)} more candidates: --top {len(lines)}", style="dim"))
+    if len(rows) > len(shown):
+        out.print(Text(f"    {len(rows) - len(shown)} more candidates: --top {len(rows)}", style="dim"))
     out.print()
-    print_labelled(out, "why", plan.scaling)
-    print_labelled(out, "order", order_text(plan, spec))
+    labelled("why", plan.scaling)
+    labelled("order", order_text(plan, spec))
     if full:
         show_frontier(out, plan, spec.goals, preview)
     if startup := next((item for item in plan.assumptions if item.name == "startup_s"), None) if chosen.duration_s else None:
         assert chosen.finish_s
-        print_labelled(out, "time", f"{span_range(chosen.finish_s)}, of it about {span(float(startup.value))} start-up, which is billed")
+        labelled("time", f"{span_range(chosen.finish_s)}, of it about {span(float(startup.value))} start-up, which is billed")
     if preview.bill and not full:
-        print_labelled(out, "bill", bill_text(preview.bill))
-        print_labelled(out, "fallback", fallback_text(preview.bill))
-    print_labelled(out, "rate", rate_text(chosen, plan.facts))
-    print_labelled(out, "options", "\n".join(map(option_text, plan.options)))
-    print_labelled(out, "tightest", tightest(limits(spec, chosen)))
-    print_labelled(out, "storage", storage_text(plan.machine))
-    print_labelled(out, "prices", list_price("machine-hour", chosen.candidate))
+        labelled("bill", bill_text(preview.bill))
+        labelled("fallback", fallback_text(preview.bill))
+    labelled("rate", rate_text(chosen, plan.facts))
+    labelled("options", "\n".join(map(option_text, plan.options)))
+    labelled("tightest", tightest(limits(spec, chosen)))
+    labelled("storage", storage_text(plan.machine))
+    labelled("prices", list_price("machine-hour", chosen.candidate))
     ranges = "; ranges are p10 to p90" if chosen.duration_s and chosen.evidence != "prior only" else ""
-    print_labelled(out, "evidence", evidence(chosen.evidence) + ranges)
+    labelled("evidence", evidence(chosen.evidence) + ranges)
     for text in quota_words(preview) if full else filter(None, [quota_increases(preview)]):
-        print_labelled(out, "quota", text)
+        labelled("quota", text)
     if preview.bill and full:
         show_bill(out, preview.bill)
 
@@ -210,27 +224,3 @@ def _ranking(lines: list[Group], preview: StackPreview, it: WorkloadFacts, servi
         details = (accelerators(c), replicas, fabric, region(c), capacity, line.elsewhere, preview.refusal(line.rank))
         rows.append(((str(line.rank), machines(c), percent(fit.memory.fill), *time, *costs), ", ".join(filter(None, details))))
     return ranked(rows, ("#", "machines", "memory", *metrics), width)
-
-
-def show_misses(out: Console, plan: SizingPlan) -> None:
-    """The nearest rejected candidate of each machine, with its failed constraints and remedy."""
-    near = nearest_misses(plan, MISSES)
-    if not near:
-        return
-    out.print()
-    print_labelled(out, "rejected", rejected_text(plan))
-    columns = ("nearest rejected", "place", "failed constraints", "meets them with")
-    rows = (
-        (
-            " + ".join(map(machines, (m.candidate, *m.further))),
-            where_of(m),
-            "\n".join(map(rejection_text, m.rejections)),
-            candidate_remedy(m),
-        )
-        for m in near
-    )
-    out.print(table(columns, rows, whole=("nearest rejected",)))
-
-
-def where_of(item: Fit | Rejected) -> str:
-    return ", ".join(filter(None, [item.candidate.region, item.candidate.capacity]))

@@ -1,11 +1,15 @@
 """A plan of several workloads on a terminal: combinations of machines and what they cost together."""
 
+from collections.abc import Callable
+from functools import partial
+
 from rich.console import Console
 
 from rackwright.report.goals import limits, tightest
 from rackwright.report.groups import shape
 from rackwright.report.preview_text import quota_increases, quota_words
 from rackwright.report.terminal.bill import bill_text, show_bill
+from rackwright.report.terminal.screen import FULL, Detail
 from rackwright.report.terminal.tables import print_labelled, ranked
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
@@ -16,20 +20,21 @@ from rackwright.workflow.stack_preview import StackPreview
 COLUMNS = ("#", "machines", "USD/h", "USD/month")
 
 
-def show_combinations(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, shown: int, full: bool) -> None:
+def show_combinations(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, shown: int, detail: Detail) -> None:
     """The first combinations with what they cost, then why, limits, bill and quotas of the chosen one.
 
     The latency of a workload is the time to the answer or its first token, then per token.
     """
+    full, labelled = detail is FULL, partial(print_labelled, out, max_lines=detail.text_lines)
     rows = [_row(combination, preview) for combination in _combinations(plan)[:shown]]
     out.print()
     out.print(ranked(rows, COLUMNS, out.width))
     out.print()
-    print_labelled(out, "why", plan.scaling)
-    _show_limits(out, plan, spec, chosen)
-    print_labelled(out, "bill", bill_text(preview.bill) if preview.bill and not full else "")
+    labelled("why", plan.scaling)
+    _show_limits(labelled, plan, spec, chosen)
+    labelled("bill", bill_text(preview.bill) if preview.bill and not full else "")
     for text in quota_words(preview) if full else filter(None, [quota_increases(preview)]):
-        print_labelled(out, "quota", text)
+        labelled("quota", text)
     if preview.bill and full:
         show_bill(out, preview.bill)
 
@@ -65,15 +70,15 @@ def _capacities(fit: Fit) -> str:
     return " and ".join(dict.fromkeys(each.candidate.capacity for each in fit.each_workload))
 
 
-def _show_limits(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit) -> None:
+def _show_limits(labelled: Callable[[str, str], None], plan: SizingPlan, spec: Spec, chosen: Fit) -> None:
     """Rate, tightest limit and evidence of each workload of the chosen combination."""
     parts = list(zip(plan.each_workload, chosen.each_workload, strict=True))
     rates = ((fit.workload, rate_text(fit, part.facts)) for part, fit in parts)
-    print_labelled(out, "rate", "; ".join(f"{name}: {rate}" for name, rate in rates if rate))
+    labelled("rate", "; ".join(f"{name}: {rate}" for name, rate in rates if rate))
     alone = (_without_budget(spec.of_workload(index)) for index in range(len(parts)))
     limited = (f"{fit.workload}: {tightest(limits(own, fit))}" for own, (_, fit) in zip(alone, parts, strict=True))
-    print_labelled(out, "tightest", "; ".join(limited))
-    print_labelled(out, "evidence", "; ".join(f"{fit.workload}: {evidence(fit.evidence)}" for _, fit in parts))
+    labelled("tightest", "; ".join(limited))
+    labelled("evidence", "; ".join(f"{fit.workload}: {evidence(fit.evidence)}" for _, fit in parts))
 
 
 def _without_budget(spec: Spec) -> Spec:

@@ -53,9 +53,15 @@ def heading(out: Console, text: str) -> None:
     out.print(Text(f"\n{text}", style="bold"))
 
 
-def print_labelled(out: Console, label: str, text: str, style: str = "bold") -> None:
-    """`label    text`, wrapped in its own column, which starts later after a wider label; prints nothing for an empty text."""
+def print_labelled(out: Console, label: str, text: str, style: str = "bold", max_lines: int | None = None) -> None:
+    """`label    text`, wrapped in its own column, which starts later after a wider label; prints nothing for an empty text.
+
+    max_lines: a longer text ends with ` ...` there.
+    """
     if text:
         indent = max(INDENT, cell_len(label) + 1)
-        lines = [part for line in text.splitlines() for part in wrap(line, out.width - indent, break_on_hyphens=False)]
+        width = out.width - indent
+        lines = [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False)]
+        if max_lines and len(lines) > max_lines:
+            lines = [*lines[: max_lines - 1], wrap(lines[max_lines - 1], width - 4, break_on_hyphens=False)[0] + " ..."]
         out.print(Text.assemble((label.ljust(indent), style), f"\n{' ' * indent}".join(lines)))

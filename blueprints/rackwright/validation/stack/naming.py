@@ -96,7 +96,7 @@ def kubernetes_name_format(plan: StackPlan) -> Iterator[Violation]:
             message = f"Helm release {release.name!r} is not a DNS label of at most {RELEASE_MAX} characters"
             yield Violation(At() / "releases" / index / "name", "shorten the release name", message)
     for index, manifest in enumerate(plan.manifests):
-        meta, at = manifest.body["metadata"], At() / "manifests" / index / "body" / "metadata"
+        meta, at = manifest.body["metadata"], At(("manifests", index, "body", "metadata"))
         kind = manifest.body["kind"]
         form, limit = (DNS_LABEL, "label of at most 63") if kind == "Service" else (OBJECT_NAME, "name of at most 253")
         if not form.fullmatch(meta["name"]):

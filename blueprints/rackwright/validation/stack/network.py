@@ -1,7 +1,7 @@
 """Address ranges, and access to the cluster's API, to machines and from the internet."""
 
 from collections.abc import Iterator
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from itertools import combinations
 
 from rackwright.clouds import AWS, profile
@@ -17,13 +17,13 @@ ANY_ADDRESS = ("0.0.0.0/0", "::/0")
 @rule("V-62", Level.ERROR, "https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html")
 def subnets_fit(plan: StackPlan) -> Iterator[Violation]:
     """Subnets and their secondary ranges do not overlap, and the accelerators' subnet has an address for every node."""
-    ranges: list[tuple[At, str, str]] = []
+    ranges: list[tuple[At, str, IPv4Network | IPv6Network]] = []
     for index, subnet in enumerate(plan.network.subnets):
         at = At() / "network" / "subnets" / index
-        ranges += [(at / "cidr", subnet.name, subnet.cidr)] if subnet.cidr else []
-        ranges += [(at / "secondary", f"{subnet.name}/{name}", cidr) for name, cidr in subnet.secondary]
+        ranges += [(at / "cidr", subnet.name, ip_network(subnet.cidr))] if subnet.cidr else []
+        ranges += [(at / "secondary", f"{subnet.name}/{name}", ip_network(cidr)) for name, cidr in subnet.secondary]
     for (at, name, one), (_, other_name, other) in combinations(ranges, 2):
-        if ip_network(one).overlaps(ip_network(other)):
+        if one.overlaps(other):
             yield Violation(at, f"use {_after(one, other)} for {other_name}", f"Subnet {name} ({one}) overlaps {other_name} ({other})")
     nodes = sum(pool.nodes_max for _, pool in pools(plan) if pool.role == "accelerator") or 1
     cloud = profile(plan.place.cloud)
@@ -91,9 +91,8 @@ def api_is_reachable_for_updates(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(at, fix, "The cluster's API is private, so charts and objects can be installed only from inside its network")
 
 
-def _after(one: str, other: str) -> str:
+def _after(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> str:
     """The first range of the size of `other` after `one`."""
-    first, second = ip_network(one), ip_network(other)
-    size = second.num_addresses
-    start = -(-(int(first.network_address) + first.num_addresses) // size) * size
-    return f"{type(first.network_address)(start)}/{second.prefixlen}"
+    size = other.num_addresses
+    start = -(-(int(one.network_address) + one.num_addresses) // size) * size
+    return f"{type(one.network_address)(start)}/{other.prefixlen}"

@@ -74,7 +74,7 @@ def refuse_broken_invariants(problems: Iterable[Problem]) -> None:
 def pools(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
     """Pools with their paths."""
     for index, pool in enumerate(plan.pools):
-        yield At() / "pools" / index, pool
+        yield At(("pools", index)), pool
 
 
 def accelerators(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
@@ -92,7 +92,7 @@ def manifests(plan: StackPlan, *kinds: str) -> Iterator[tuple[At, ManifestPlan]]
     """Objects of these kinds with their paths."""
     for index, manifest in enumerate(plan.manifests):
         if manifest.body["kind"] in kinds:
-            yield At() / "manifests" / index / "body", manifest
+            yield At(("manifests", index, "body")), manifest
 
 
 def minor_version(version: str) -> int:

@@ -24,12 +24,12 @@ NO_SECRET = re.compile(r"TOKENS$")
 @rule("V-114", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/secrets/")
 def secrets_are_references(plan: StackPlan) -> Iterator[Violation]:
     """Secrets are references; a plaintext value in a script, in chart values or in an object is visible to everyone with read access."""
-    places: list[tuple[At, Any]] = [(At() / "releases" / i / "values", r.values) for i, r in enumerate(plan.releases)]
-    places += [(At() / "manifests" / i / "body", m.body) for i, m in enumerate(plan.manifests)]
-    places += [(At() / "box" / "setup_script", plan.box.setup_script)] if plan.box else []
-    for at, value in places:
+    places: list[tuple[tuple[str | int, ...], Any]] = [(("releases", i, "values"), r.values) for i, r in enumerate(plan.releases)]
+    places += [(("manifests", i, "body"), m.body) for i, m in enumerate(plan.manifests)]
+    places += [(("box", "setup_script"), plan.box.setup_script)] if plan.box else []
+    for place, value in places:
         for steps in _secrets(value):
-            yield Violation(At((*at.steps, *steps)), "add it to run.secrets and refer to it", "This value is a plaintext secret")
+            yield Violation(At((*place, *steps)), "add it to run.secrets and refer to it", "This value is a plaintext secret")
 
 
 @context_rule("D-secret", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/secrets/", Stage.BUILD)

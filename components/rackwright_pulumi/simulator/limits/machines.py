@@ -3,14 +3,15 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import Machine
+from typing import TYPE_CHECKING, Any
 
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets, values_at
 from rackwright_pulumi.simulator.schema.facts import entry
 from rackwright_pulumi.simulator.store import Store
+
+if TYPE_CHECKING:
+    from rackwright.catalog.read import Catalog
+    from rackwright.catalog.rows import Machine
 
 BLOCK = "capacity-block"
 """The market type of a capacity block."""
@@ -51,6 +52,13 @@ def vcpus(instance_type: str) -> int:
     return 4 * int(match.group(1) or 1) if match else 2
 
 
+def _catalog() -> "Catalog":
+    """Imported on first use, because the import takes a third of the start of a provider, and most calls need no machine."""
+    from rackwright.catalog.read import Catalog
+
+    return Catalog.default()
+
+
 def quota_of(machines: MachineRequest) -> tuple[str, int] | None:
     """Quota code or metric, and the amount one machine uses; None without a known quota, and for capacity blocks.
 
@@ -58,7 +66,7 @@ def quota_of(machines: MachineRequest) -> tuple[str, int] | None:
     """
     if machines.block:
         return None
-    row = Catalog.default().machine_by_name.get(machines.type)
+    row = _catalog().machine_by_name.get(machines.type)
     if "." in machines.type:
         alike, each = row or _same_class(machines.type), row.vcpus if row else vcpus(machines.type)
     else:
@@ -69,23 +77,23 @@ def quota_of(machines: MachineRequest) -> tuple[str, int] | None:
 
 def _metric(machines: MachineRequest) -> str:
     """Of accelerators that no machine of the catalog has, by the quota's row."""
-    device = Catalog.default().accelerator_by_name.get(machines.accelerator)
+    device = _catalog().accelerator_by_name.get(machines.accelerator)
     mode = "spot" if machines.spot else "on-demand"
-    rows = (row for row in Catalog.default().quotas if device and row.unit == "gpu" and row.capacity == mode)
+    rows = (row for row in _catalog().quotas if device and row.unit == "gpu" and row.capacity == mode)
     return next((row.code for row in rows if device and device.name.endswith(f" {row.family}")), "")
 
 
-def _same_class(instance_type: str) -> Machine | None:
+def _same_class(instance_type: str) -> "Machine | None":
     """A machine of the catalog with the quota of an EC2 type that is not in it: same letters, and best same generation."""
     letters = re.split(r"\d", instance_type, maxsplit=1)[0]
-    rows = [row for row in Catalog.default().machines if "." in row.name and re.split(r"\d", row.name, maxsplit=1)[0] == letters]
+    rows = [row for row in _catalog().machines if "." in row.name and re.split(r"\d", row.name, maxsplit=1)[0] == letters]
     begin = instance_type[: len(letters) + 1]
-    return min(rows, key=lambda row: not row.name.startswith(begin), default=Catalog.default().machine_by_name.get(STANDARD))
+    return min(rows, key=lambda row: not row.name.startswith(begin), default=_catalog().machine_by_name.get(STANDARD))
 
 
-def _same_device(label: str) -> Machine | None:
+def _same_device(label: str) -> "Machine | None":
     """A machine of the catalog with these accelerators: Google grants them by metric, whatever they are attached to."""
-    return next((row for row in Catalog.default().machines if label and row.gke_accelerator_label == label), None)
+    return next((row for row in _catalog().machines if label and row.gke_accelerator_label == label), None)
 
 
 def requested_machines(store: Store, token: str, inputs: Mapping[str, Any], region: str) -> list[MachineRequest]:

@@ -1,0 +1,16 @@
+"""Resource graphs of the plans in tests.plans, recorded once in a process. Tests that change a graph record their own."""
+
+from functools import cache
+
+from rackwright_pulumi.program.build import declare
+from rackwright_pulumi.testing import Graph, record
+
+from tests import plans
+
+PLANS = plans.ALL | plans.NODES | plans.FLEETS
+
+
+@cache
+def graph_of(name: str, preview: bool = False) -> Graph:
+    plan = PLANS[name]()
+    return record(lambda: declare(plan) and None, preview=preview)
