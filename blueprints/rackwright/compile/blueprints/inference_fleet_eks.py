@@ -78,9 +78,8 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
     addons = eks_addons(*(["object-store-mount"] if buckets else []))
     everything = (system_pool(context, place), *pools, *extras)
     network = existing_network(context.place.network, pools[0].fabric) or eks_network(place, pools[0].fabric)
-    managed = tuple(pool for pool in everything if pool.provisioner == "managed")
     karpenter_images = tuple((KARPENTER_IMAGE_PIN, karpenter_image(pool)) for pool in karpenter_pools[:1])
-    images = (*node_images(managed), *karpenter_images, ("server", server.image))
+    images = (*node_images(tuple(p for p in everything if p.provisioner == "managed")), *karpenter_images, ("server", server.image))
     return StackPlan(
         name=context.spec.name,
         kind=BlueprintKind.INFERENCE_FLEET,

@@ -44,8 +44,7 @@ def monitoring(catalog: Catalog, storage: ManifestPlan, rules: dict[str, Any] | 
     Units of Prometheus are powers of 1024: https://prometheus.io/docs/prometheus/latest/storage/
     rules: PrometheusRules of the chart, by name.
     """
-    limits = ("disk_gib", "retention_days", "retention_gib")
-    disk_gib, days, kept_gib = (catalog.storage_limit(PROMETHEUS, limit) for limit in limits)
+    disk_gib, days, kept_gib = (catalog.storage_limit(PROMETHEUS, limit) for limit in ("disk_gib", "retention_days", "retention_gib"))
     claim = {
         "storageClassName": storage.body["metadata"]["name"],
         "accessModes": ["ReadWriteOnce"],
