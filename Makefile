@@ -11,7 +11,7 @@ export PULUMI_SKIP_UPDATE_CHECK = 1
 
 PATHS   = PYTHONPATH=$(1)/blueprints:$(1)/components:$(1)
 
-.PHONY: demo test test-fast test-cluster behaviour check bench peers up lock schema goldens plugins sbom audit clean help
+.PHONY: demo test test-fast cluster test-cluster behaviour check bench peers up lock schema goldens plugins sbom audit clean help
 
 help:           ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 16
@@ -38,8 +38,10 @@ test: $(STAMP)  ## every test that needs no cloud; those marked engine need pulu
 test-fast: $(STAMP) ## the inner loop: every test but the sweeps over matrix, catalog and measured runs
 	@$(PY) -m pytest -n $(JOBS) --dist loadgroup --fast
 
-test-cluster: $(STAMP) ## every object on a real API server, and the real scheduler on nodes shaped like the pools (needs Go once, and etcd)
+cluster: $(STAMP) ## build the control plane of tests/cluster once, into ~/.cache/rackwright/cluster (needs Go)
 	@$(PY) -m tests.cluster.binaries
+
+test-cluster: cluster ## every object on a real API server, the real scheduler on nodes shaped like the pools (needs etcd)
 	@$(PY) -m pytest -n 0 tests/cluster
 
 behaviour: $(STAMP) ## answers of this checkout against those of commit BASE: plans, stacks, graphs and the AWS matrix (15 minutes)

@@ -27,6 +27,7 @@ SWEEPS = (
     "cli/test_new.py",
     "cli/test_policy.py",
     "cli/test_terminal.py",
+    "cluster",
     "compile/test_box_setup.py",
     "compile/test_boxes.py",
     "compile/test_capacity.py",

@@ -15,14 +15,14 @@ NOT_APPLIED = "not applied: only GKE has its CRD"
 
 @dataclass
 class Report:
-    """accepted: (kind, API version) to the answer. placed: plan to (nodes, what was started, pods, pools of the pods)."""
+    """accepted: (kind, API version) to the answer. placed: plan to (nodes, what was started, pods on nodes of the sized pools)."""
 
     accepted: dict[tuple[str, str], str] = field(default_factory=dict)
-    placed: dict[str, tuple[int, str, int, str]] = field(default_factory=dict)
+    placed: dict[str, tuple[int, str, int]] = field(default_factory=dict)
 
     def text(self) -> str:
         kinds = [f"| {kind} | {api} | {answer} |" for (kind, api), answer in sorted(self.accepted.items())]
-        plans = [f"| {name} | {nodes} | {what} | {pods} | {pools} |" for name, (nodes, what, pods, pools) in sorted(self.placed.items())]
+        plans = [f"| {name} | {nodes} | {what} | {pods} |" for name, (nodes, what, pods) in sorted(self.placed.items())]
         accepted = ["## Accepted", "", "| Kind | API version | Accepted |", "|---|---|---|", *kinds]
-        placed = ["## Placed", "", "| Plan | Nodes | Started | Pods placed | Pools |", "|---|---|---|---|---|", *plans]
+        placed = ["## Placed", "", "| Plan | Nodes | Started | Pods placed, all on accelerators |", "|---|---|---|---|", *plans]
         return "\n".join([HEAD, *accepted, "", *placed, ""])

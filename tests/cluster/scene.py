@@ -55,6 +55,10 @@ class Scene:
         changed = {**template, "metadata": {**template["metadata"], "annotations": {"changed": "true"}}}
         self.api.must_apply({**body, "spec": {**body["spec"], "replicas": replicas, "template": changed}})
 
+    def ready(self, deployment: Body) -> int:
+        found = self.api.request("GET", self.api.path(deployment)).body
+        return found.get("status", {}).get("readyReplicas", 0)
+
     def gang(self) -> int:
         """One pod for each node of the sized pools, with all that its queue grants to a node; returns their number."""
         pools = [pool for pool in self.plan.pools if pool.does_the_work]

@@ -41,7 +41,6 @@ def training_plan(context: CompileContext) -> StackPlan:
     pools, extras = clients[: len(sized)], clients[len(sized) :]
     pool, everything, machine = pools[0], (system_pool(context, place), *clients), context.machine
     releases = _releases(context, clients, has_fallback=len(sized) > 1)
-    quota = QueueQuota.of(machine, pool, place.cloud)
     addons = eks_addons(*(["lustre"] if file_system else []))
     volumes = lustre_volume(file_system, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
     return StackPlan(
@@ -61,13 +60,13 @@ def training_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=(
             *team_objects(context),
-            *queues(pools, quota, context.namespace, aws_topology_levels(machine) if quota.fabric_interfaces else ()),
+            *queues(pools, QueueQuota.of(machine, pool, place.cloud), context.namespace, aws_topology_levels(machine) if pool.nics else ()),
             *extra_queues(context.catalog, place.cloud, extras, context.namespace),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
             allow_metrics(context.namespace),
-            default_storage_class(context.spec.name),
-            metrics_priority(),
+            *(default_storage_class(context.spec.name), metrics_priority()),
+            *team_access(context.namespace),
         ),
         expected_fabric=fabric_expectation(machine),
         pins=version_pins(releases, node_images(everything), addons),
@@ -76,10 +75,10 @@ def training_plan(context: CompileContext) -> StackPlan:
 
 
 def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
-    """Service account, rights of the team, network policies that allow what jobs need, and the secrets of the spec."""
+    """Service account, network policies that allow what jobs need, and the secrets of the spec."""
     namespace = context.namespace
     policies = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud), allow_within(namespace))
-    return (service_account(namespace, ACCOUNT), *team_access(namespace), *policies, *run_secrets(context.spec.workload, namespace))
+    return (service_account(namespace, ACCOUNT), *policies, *run_secrets(context.spec.workload, namespace))
 
 
 def _releases(context: CompileContext, pools: tuple[PoolPlan, ...], has_fallback: bool) -> tuple[ReleasePlan, ...]:
