@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[2]
 SPECS = sorted(path for path in ROOT.glob("stacks/*.yaml") if not path.name.startswith("Pulumi."))
 TODAY = date(2026, 11, 21)
 LINES = 40
+OWN_SERVERS = {"llama-70b-onprem": 1, "chat-onprem": 1}
+"""Examples with fewer alternatives: their number of fits."""
 
 
 def shown(path: Path, width: int = 100, **options) -> list[str]:
@@ -29,9 +31,10 @@ def test_a_plan_fits_one_screen(path):
     lines = shown(path)
     assert len(lines) <= LINES
     labels = {line.split()[0] for line in lines if line and not line.startswith(" ")}
-    assert {"why", "bill", "tightest", "evidence", "rejected", "next"} <= labels
+    assert {"why", "bill", "tightest", "evidence", "next"} <= labels
+    assert "rejected" in labels or path.stem in OWN_SERVERS
     ranks = [line for line in lines if line[:3].strip().isdigit()]
-    assert len(ranks) == 4, "the choice and three alternatives"
+    assert len(ranks) == OWN_SERVERS.get(path.stem, 4), "the choice and three alternatives"
 
 
 def test_full_shows_the_bill_by_line_the_frontier_and_rejections():
@@ -46,7 +49,7 @@ def test_rows_are_not_broken_on_80_columns(path):
     lines = shown(path, 80)
     assert max(map(len, lines)) <= 80
     ranks = [line.split() for line in lines if line[:3].strip().isdigit()]
-    assert len(ranks) == 4
+    assert len(ranks) == OWN_SERVERS.get(path.stem, 4)
     assert all(cells[1].isdigit() and cells[2] == "x" and cells[-1].replace(",", "").replace(".", "").isdigit() for cells in ranks)
 
 

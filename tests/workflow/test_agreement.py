@@ -66,10 +66,12 @@ def pytest_generate_tests(metafunc):
 
 
 def copied(spec: Path, folder: Path) -> None:
-    """The files beside a spec, without decisions."""
-    for path in spec.parent.iterdir():
+    """The files beside a spec with their folders, without decisions."""
+    for path in spec.parent.rglob("*"):
         if path.is_file() and not path.name.endswith(".decision.json"):
-            (folder / path.name).write_bytes(path.read_bytes())
+            target = folder / path.relative_to(spec.parent)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
 
 
 def share_pipeline(monkeypatch) -> None:
