@@ -1,4 +1,4 @@
-"""`make demo`: six stacks from spec to resource graph, and with the Pulumi CLI through a whole life on a simulated cloud."""
+"""`make demo`: eight stacks from spec to resource graph, and with the Pulumi CLI through a whole life on a simulated cloud."""
 
 import json
 import subprocess
@@ -23,7 +23,10 @@ from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / ".cache" / "demo"
-STACKS = ("mistral-7b-qlora", "llama-70b-sft", "chat-serve", "chat-eks", "assistant-eks", "gemma-pretrain")
+STACKS = (
+    *("mistral-7b-qlora", "llama-70b-sft", "llama-70b-onprem", "chat-serve"),
+    *("chat-eks", "assistant-eks", "chat-onprem", "gemma-pretrain"),
+)
 HOW = "install it (https://www.pulumi.com/docs/install) and run `make demo` again"
 out = Console(width=min(Console().width, 100) if sys.stdout.isatty() else 100, highlight=False)
 

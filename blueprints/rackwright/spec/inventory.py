@@ -37,7 +37,7 @@ class Gpus(Part):
     count: PositiveInt
     """GPUs of the server."""
     mig: Id | None = None
-    """MIG profile that divides every GPU, such as 3g.40gb."""
+    """MIG profile that divides every GPU, such as 3g.40gb; not supported in this release (N-08)."""
 
 
 class Rail(Part):

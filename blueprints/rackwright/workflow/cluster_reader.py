@@ -86,9 +86,10 @@ class ClusterReader:
             if error.status == ABSENT:
                 return {}
             reason = f"{self.server} answers {error.status}: {_message(error)}"
-            fix = "use credentials that may list nodes, storage classes and deployments: ClusterRole `view` and `get`, `list` of nodes"
-            code = "U-forbidden" if error.status in DENIED else "U-api"
-            raise UserError([Problem(code, reason, fix=fix if error.status in DENIED else "try again, or ask its operator")]) from None
+            if error.status in DENIED:
+                fix = "use credentials that may list nodes, storage classes and deployments, such as those of an administrator"
+                raise UserError([Problem("U-forbidden", reason, fix=fix)]) from None
+            raise UserError([Problem("U-api", reason, fix="try again, or ask the operator of the cluster")]) from None
         except HTTPError as error:
             reason = f"{self.server} does not answer: {getattr(error, 'reason', None) or error}"
             fix = "run it where the API is reachable, or use another context: --context NAME"

@@ -70,8 +70,9 @@ def hardware_is_in_the_catalog(context: SpecContext) -> Iterator[Violation]:
         for nic in group.nics:
             if port_bytes_per_s(nic, catalog) is None:
                 speeds = ", ".join(row.name for row in catalog.link_speeds)
-                what = "no `speed` is set" if nic.speed is None else f"{quote(nic.speed)} is not a speed of InfiniBand"
-                message = f"Group {group.name}: {what} for its {nic.kind} ports"
+                unknown = f"{quote(nic.speed)} is not a speed of InfiniBand"
+                found = f"the {nic.kind} ports have no `speed`" if nic.speed is None else unknown
+                message = f"Group {group.name}: {found}"
                 yield Violation(at, f"use {speeds}, or such as 400 Gbit/s", message)
 
 
