@@ -40,6 +40,13 @@ SPOILED = [
     ("training_memory", "peak_memory_gib", {"oom": "true"}, "oom"),
     ("training_memory", "peak_memory_gib", {"hidden": "2047"}, "hidden"),
     ("training_memory", "peak_memory_gib", {"mem_kind": "as printed by authors (not defined)"}, "not defined"),
+    ("inference_more", "output_tok_s_per_accel", {"publisher": "dstack", "notes": "AMD checkpoint, 2 replicas of 4 cards"}, "2 replicas"),
+    (
+        "inference_more",
+        "output_tok_s_per_accel",
+        {"publisher": "AWS Neuron", "batch_size": "1", "osl": "8192", "output_tok_s_total": "31.4", "ttft_ms": "2368", "tpot_ms": "13.4"},
+        "conflict",
+    ),
     ("training_more", "tokens_per_s_per_accel", {"seq_len": ""}, "seq_len"),
     ("training_more", "tokens_per_s_per_accel", {"micro_batch": ""}, "micro_batch"),
     ("training_more", "tokens_per_s_per_accel", {"n_experts": "8"}, "n_experts"),
