@@ -31,6 +31,11 @@ FORMS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
 """Model -> name of a form -> constants of its coefficients."""
 JUDGED_TABLES = {"step": ("tokens/s MoE", "tokens/s dense")}
 """Tables whose mean error, equally weighted, decides."""
+LEGEND = (
+    "Each outer fold chooses, on its training rows alone, among the forms of benchmarks/forms.py; nested folds judge the choice too. The "
+    "forms of all other models, and of all other terms of the step, were chosen with grouped folds of all rows, so their grouped folds are "
+    "no clean test of the form."
+)
 HEAD = ("model", "table", "n", "nested folds", "best form on all rows", "form of each fold")
 
 
