@@ -12,7 +12,7 @@ BASE = {
                         "mem_kind": "peak reserved"},
     "finetune_memory": {"mem_printed": "60", "mem_unit": "GiB", "mem_scope": "per accelerator", "recompute": "full", "layers": "32",
                         "seq_len": "2048", "micro_batch": "1", "hardware": "A100-80GB", "accel_count": "1", "method": "lora"},
-    "tpu_training": {"seq_len": "2048", "heads": "32", "tokens_per_s_per_chip": "500"},
+    "tpu_training": {"seq_len": "2048", "params_b": "32", "tokens_per_s_per_chip": "500"},
     "training_more": {"seq_len": "2048", "micro_batch": "2", "accel_count": "1", "nodes": "1", "tokens_per_s_total": "3000",
                       "model": "Llama-3-8B", "method": "lora", "hardware": "A100", "framework": "torchtune", "notes": ""},
     "time_to_train": {"time_to_train_min": "10", "hardware": "H100", "accel_count": "8", "metric_kind": "MLPerf Training v5.0"},
