@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import fit
+import floors
+import forms
 import numpy as np
 import regret
 from rackwright.diagnostics.errors import UserError
@@ -221,6 +223,8 @@ def page(date: str) -> str:
     parts.append(f"## Out of memory\n\n{out_of_memory(_ran_or_not(made))}\n")
     parts.append(f"## What a choice costs\n\n{regret.LEGEND}\n\n{regret.tables()}")
     parts.append(f"## What stays\n\nCells that carry the error of the grouped folds.\n\n{residuals(first)}\n")
+    parts.append(f"## Noise floors\n\n{floors.page()}")
+    parts.append(f"## Forms chosen inside the folds\n\n{forms.LEGEND}\n\n{forms.page()}\n")
     return "\n".join(parts)
 
 

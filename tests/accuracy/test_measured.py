@@ -55,3 +55,12 @@ def test_memory_of_all_accelerators_together_is_no_reading():
 def test_a_broken_cell_is_reported_with_its_column(text):
     with pytest.raises(BrokenCell, match="X1 tokens_per_s_per_gpu"):
         measured_value(row("training_throughput", tokens_per_s_per_gpu=text), "tokens_per_s_per_accel")
+
+
+def test_model_flops_of_a_known_convention_become_tokens_per_second():
+    cells = {"row_id": "X", "model": "MaxText-32B", "params_b": "32", "seq_len": "2048", "hardware": "TPU v5e", "accel_count": "256",
+             "model_tflops_per_chip": "132", "flops_convention": "MaxText of that date: full (non-causal) attention"}  # fmt: skip
+    value = measured_value(PrintedRow("tpu_training", 2, cells), "tokens_per_s_per_accel")
+    assert value == pytest.approx(132e12 / (6 * 32e9), rel=0.1)
+    unknown = PrintedRow("tpu_training", 2, cells | {"flops_convention": "MaxText"})
+    assert measured_value(unknown, "tokens_per_s_per_accel") is None

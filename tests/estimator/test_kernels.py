@@ -160,3 +160,21 @@ def test_attention_of_slow_matrices_is_no_faster_than_their_products():
     chip = replace(case().chip, base_peak_flops=21e12, peak_flops=21e12)
     found = sustained_rates(replace(case(), chip=chip), K)
     assert float(found.attention) <= float(found.matrix) * 1.0001
+
+
+def test_blackwell_ultra_computes_attention_twice_as_fast():
+    older, newer = (sustained_rates(case(hardware={"accelerator": name, "count": 8}), K) for name in ("GB200", "GB300"))
+    share = {name: case(hardware={"accelerator": name, "count": 8}).chip.sustained_share for name in ("GB200", "GB300")}
+    assert newer.attention / older.attention == pytest.approx(2 * share["GB300"] / share["GB200"])
+
+
+def test_fp4_operands_are_cast_in_several_passes():
+    c = case(hardware={"accelerator": "GB200", "count": 8}, numbers="fp4")
+    once = replace_constant(K, "fp4_cast_passes", 1.0)
+    assert micro_batch_time(c, K).layers > 1.02 * micro_batch_time(c, once).layers
+    eight = replace(c, numbers="fp8")
+    assert micro_batch_time(eight, K).layers == micro_batch_time(eight, once).layers
+
+
+def replace_constant(k: StepCoefficients, name: str, value: float) -> StepCoefficients:
+    return type("Form", (StepCoefficients,), {name: value})()

@@ -48,7 +48,7 @@ def test_the_sequence_cap_of_the_engine_limits_running_requests():
 @pytest.mark.parametrize(
     ("framework", "as_of", "compiled"),
     [("vLLM", "2023-10", 0.0), ("vLLM", "2024-12", 1.0), ("vLLM", "", 1.0), ("TGI 1.0.3", "2023-09", 0.0), ("TGI 2.4", "", 1.0),
-     ("TGI", "2024-01", 0.0), ("vLLM 0.2.1", "", 0.0)],
+     ("TGI", "2024-01", 0.0), ("vLLM 0.2.1", "", 0.0), ("vLLM benchmark_latency", "2024", 1.0), ("vLLM", "2023", 0.0)],
 )  # fmt: skip
 def test_engines_before_captured_graphs_are_eager(framework, as_of, compiled):
     assert read(framework=framework, as_of=as_of).case.compiled == compiled
@@ -72,3 +72,29 @@ def test_vllm_batches_2048_tokens_on_a_server_below_70_gib_and_on_a100(framework
 def test_tgi_takes_all_memory():
     assert read(framework="TGI 2.4").case.memory_share == 1.0
     assert read().case.memory_share == 0.9
+
+
+def test_weights_of_eight_bits_with_16_bit_activations_multiply_in_16_bit():
+    both, weights = read(hardware="H100-80GB", quantization="W8A8").case, read(hardware="H100-80GB", quantization="W8A16").case
+    assert both.linear_bytes == weights.linear_bytes == pytest.approx(1.01)
+    assert weights.chip.peak_flops == both.chip.base_peak_flops < both.chip.peak_flops
+
+
+def test_metas_fp8_checkpoint_keeps_its_attention_in_16_bit():
+    whole, part = read(precision="fp8").case, read(precision="fp8", notes="meta FP8 checkpoint").case
+    assert whole.linear_bytes == 1.0
+    assert part.linear_bytes == pytest.approx(1.0 + 32 * (2 * 4096 * 128 * (32 + 8)) / part.network.linear)
+
+
+@pytest.mark.parametrize(("model", "kv_heads"), [("CodeLlama-13b-hf", 40), ("CodeLlama-7b-hf", 32), ("NoSuchModel-13B", 8)])
+def test_a_model_from_before_grouped_attention_caches_every_head(model, kv_heads):
+    unknown = dict.fromkeys(("params_b", "layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab"), "")
+    assert read(model=model, **unknown).case.network.kv_heads == kv_heads
+
+
+@pytest.mark.parametrize(
+    ("framework", "hardware", "bytes_per_value"),
+    [("Optimum Habana (HF Transformers)", "Gaudi2", 1.0), ("trtllm 0.17", "H100-80GB", 1.0), ("vLLM 0.12.0", "H100-80GB", 2.0)],
+)
+def test_eight_bit_checkpoints_of_some_engines_have_an_eight_bit_cache(framework, hardware, bytes_per_value):
+    assert read(framework=framework, hardware=hardware, precision="fp8").case.kv_element == bytes_per_value

@@ -54,6 +54,8 @@ class Chip:
     """1 + the index in OTHER_VENDORS; 0: NVIDIA, or a generation that is not in it."""
     watts: Num = float("inf")
     """Board power, W: power cap or design power; inf when not published, which sets no limit."""
+    attention_gain: Num = 1.0
+    """Rate of attention over that of the generation."""
 
 
 @dataclass(frozen=True)

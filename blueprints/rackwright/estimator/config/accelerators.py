@@ -37,6 +37,9 @@ NO_NAME = re.compile(r"\d+w|\d+x|w|nvidia|amd|instinct|intel|google|cloud|aws|te
 """Parts of a name that do not identify the accelerator."""
 SERVER_ACCELERATORS = 8
 """Accelerators of the vendors' largest reference server; a larger scale-up domain is a rack."""
+ATTENTION_GAIN = {"Blackwell Ultra": 2.0, "Grace Blackwell Ultra": 2.0}
+"""Architecture -> rate of attention over that of its generation. Blackwell Ultra doubles the exponentials per second, and NVIDIA states 2x
+attention layers (Inside NVIDIA Blackwell Ultra, developer.nvidia.com, August 2025). Grouped folds choose it over 1 and 1.5."""
 UNNAMED = "GPU, not named"
 """Name for published runs that give only the memory size. All other numbers are those of A100."""
 SPELLINGS = (
@@ -81,6 +84,8 @@ class AcceleratorRates:
     share: float = 1.0
     """Part of a whole accelerator that a vGPU is."""
     vendor: str = ""
+    attention_gain: float = 1.0
+    """Rate of attention over that of the generation."""
 
     @property
     def is_tpu(self) -> bool:
@@ -190,6 +195,7 @@ def chip(a: AcceleratorRates, numbers: str = "bf16", memory_bytes: float | None 
         sustained_share=a.sustained_share,
         vendor=next((i + 1.0 for i, prefix in enumerate(OTHER_VENDORS) if a.generation.startswith(prefix)), 0.0),
         watts=cap or a.tdp_watts or float("inf"),
+        attention_gain=a.attention_gain,
     )
 
 
@@ -286,6 +292,7 @@ def of(row: Row, catalog: Catalog) -> AcceleratorRates | None:
         scale_out_bytes_per_s=generation.scale_out_bytes_per_s,
         sustained_share=_sustained_share(row, catalog),
         vendor=row.vendor,
+        attention_gain=ATTENTION_GAIN.get(row.architecture, 1.0),
     )
 
 

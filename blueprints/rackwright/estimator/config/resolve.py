@@ -57,6 +57,10 @@ MEMORY_SHARE = 0.9
 """Default gpu_memory_utilization of vLLM; TensorRT-LLM's free_gpu_memory_fraction is 0.9 of the memory beside the weights."""
 BATCHED_TOKENS = 8192.0
 """Default max_num_batched_tokens of recent vLLM releases on large GPUs, and max_num_tokens of TensorRT-LLM."""
+FP8_CACHE_ENGINES = ("trtllm", "habana")
+"""Engines whose 8-bit checkpoints have an 8-bit cache: TensorRT-LLM follows NVIDIA's FP8 and NVFP4 checkpoints, which specify it; Optimum
+Habana's FP8 configuration quantizes the cache (750 sequences of 2,176 tokens of Llama 2 70B take 535 GB in 16 bit, four Gaudi 2 have
+384 GB). Others cache in 16 bit."""
 ALL_MEMORY_ENGINES = ("tgi",)
 """Engines that take all memory that is free at the start (text-generation-inference, CUDA_MEMORY_FRACTION 1.0)."""
 GRAPHS_SINCE = {"vllm": 3.0, "tgi": 200.0}
@@ -196,8 +200,7 @@ def serving_case(
         raise_problems(serving_problems(config, n, a))
     w = pool.layout if pool else config.layout
     replicas = max((pool.accelerators if pool else h.count) // (w.tensor * w.pipeline * w.attention_data), 1)
-    # TensorRT-LLM follows NVIDIA's FP8 and NVFP4 checkpoints, which specify an fp8 cache; other engines cache in 16 bit
-    kv = config.kv_numbers or ("fp8" if e.family == "trtllm" and config.weight_numbers in ("fp8", "fp4") else "bf16")
+    kv = config.kv_numbers or ("fp8" if e.family in FP8_CACHE_ENGINES and config.weight_numbers in ("fp8", "fp4") else "bf16")
     return ServingCase(
         network=n,
         chip=chip,

@@ -25,7 +25,7 @@ from rackwright.estimator.dataset.columns.measured import measured_value
 from rackwright.estimator.dataset.columns.pretraining import pretraining_fields
 from rackwright.estimator.dataset.columns.samples import sample_case
 from rackwright.estimator.dataset.columns.scoring import exclusion_reason, scoring_rule
-from rackwright.estimator.dataset.columns.serving import serving_config
+from rackwright.estimator.dataset.columns.serving import checkpoint_fields, serving_config
 from rackwright.estimator.dataset.columns.time_to_train import run_case
 from rackwright.estimator.dataset.columns.training import measurement_fields, training_config
 from rackwright.estimator.model.from_architecture import architecture_of
@@ -115,7 +115,7 @@ def read_row(row: PrintedRow, catalog: Catalog | None = None) -> RowReading:
 def _case(row: PrintedRow, config: TrainingConfig | ServingConfig, catalog: Catalog | None) -> TrainingCase | ServingCase:
     """Return the case of a row without checking constraints, because the configuration was run."""
     if isinstance(config, ServingConfig):
-        return resolve.serving_case(config, checked=False, catalog=catalog)
+        return replace(found := resolve.serving_case(config, checked=False, catalog=catalog), **checkpoint_fields(row, found))
     case = resolve.training_case(config, checked=False, catalog=catalog)
     case = replace(case, **measurement_fields(row, float(case.pipeline)))
     found = _with_row_fields(row, case, config)

@@ -52,13 +52,14 @@ def iteration_seconds(case: ServingCase, k: DecodeCoefficients, batch: Num) -> N
     tokens, local = batch * (1 + case.draft_tokens), batch / case.attention_data
     weights = throughput.weight_bytes_read(throughput.with_active_adapters(case, batch), tokens / case.pipeline) * case.pipeline
     read = weights / (chip.bandwidth_bytes_per_s * k.read_share) * platforms.read_factor(case, k.platform, k.read_share)
-    product = tokens * _matrix_s(case, k)
+    product = tokens * _matrix_s(case, k) * platforms.decode_product_factor(case, k.platform)
     cache = local * kv_bytes_per_sequence(case, context) / (chip.bandwidth_bytes_per_s * k.cache_share)
     latent = tokens * throughput.latent_flops(case) * context / (case.accelerators * chip.base_peak_flops * throughput.ATTENTION_SHARE)
-    joined = tokens / case.pipeline * (_all_reduce_s(case, k.link_share) + _traffic_s(case, k)) + local * k.sequence_us * 1e-6
+    share = platforms.decode_link_share(case, k.platform, k.link_share)
+    joined = tokens / case.pipeline * (_all_reduce_s(case, share) + _traffic_s(case, k)) + local * k.sequence_us * 1e-6
     scheduled = platforms.scheduling_seconds(case, k.platform, local) + platforms.expert_loop_seconds(case, k.platform)
-    total = np.hypot(read, product) + cache + latent + joined + _launch_s(case, k) + scheduled
-    return total * platforms.vendor_factor(case, k.platform)
+    device = np.hypot(read, product) + cache + latent + joined + _launch_s(case, k)
+    return (platforms.launched_from_python(case, k.platform, device) + scheduled) * platforms.vendor_factor(case, k.platform)
 
 
 def prefill_seconds(case: ServingCase, k: DecodeCoefficients, tokens: Num | None = None) -> Num:
@@ -106,14 +107,13 @@ def _launch_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     """Return the seconds of an iteration that do not depend on the batch: launches, latency of all-reduces, hops between stages."""
     n, group = case.network, case.tensor * case.attention_data
     slower = np.where(np.isin(case.engine, COMPILED_ENGINES), 1.0, k.python)
-    fused = (k.layer_us * slower * n.layers + k.expert_layer_us * n.moe_layers) * platforms.layer_factor(case, k.platform) * 1e-6
-    layers = np.where(np.greater(case.compiled, 0), fused, np.maximum(fused, n.layers * k.platform.eager_us * 1e-6))
+    layers = (k.layer_us * slower * n.layers + k.expert_layer_us * n.moe_layers) * platforms.layer_factor(case, k.platform) * 1e-6
     each = platforms.join_seconds(case, k.platform, k.join_us) + 2 * (group - 1) * k.hop_us * 1e-6
     joined = np.greater(group, 1) * throughput.all_reduces(case) * each + (case.pipeline - 1) * k.join_us * 1e-6
     return layers + throughput.adapter_seconds(case) + joined
 
 
-def _all_reduce_s(case: ServingCase, share: float) -> Num:
+def _all_reduce_s(case: ServingCase, share: Num) -> Num:
     """Return the seconds on the links per token.
 
     share: of the link bandwidth that is reached. An all-reduce moves 2 (g - 1) / g of its 16-bit hidden values (arXiv 1909.08053, section
@@ -138,7 +138,8 @@ def _matrix_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     """Return the seconds of matrix products per token, spread over the replica."""
     peak = case.chip.base_peak_flops * (case.chip.peak_flops / case.chip.base_peak_flops) ** k.narrow
     sustained = case.accelerators * peak * case.chip.sustained_share * throughput.power_cap_factor(case) * k.compute_share
-    return 2 * case.network.matmul / sustained * platforms.product_factor(case, k.platform)
+    weights = case.network.matmul - case.network.active_routed + platforms.computed_experts(case)
+    return 2 * weights / sustained * platforms.product_factor(case, k.platform)
 
 
 def _traffic_s(case: ServingCase, k: DecodeCoefficients) -> Num:

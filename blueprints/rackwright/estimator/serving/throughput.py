@@ -103,7 +103,8 @@ def offline_cycle(case: ServingCase, k: OfflineCoefficients, pool: memory.CacheC
     weights = iterations * case.pipeline * held / read
     cache = iterations * batch / case.attention_data * cached_bytes / read
     layers = iterations * (_layers_s(case, k, batch / (case.attention_data * case.pipeline)) + batch * k.sequence_s)
-    matrices, links = tokens * (_matrix_s(case, k) + _traffic_s(case)), tokens * _link_s(case)
+    multiplied = batch * (prompt + written * platforms.decode_product_factor(case, k.platform))
+    matrices, links = multiplied * _matrix_s(case, k) + tokens * _traffic_s(case), tokens * _link_s(case)
     dispatch = tokens * case.network.moe_layers * k.dispatch_s / case.accelerators
     decoding = weights + cache + layers + (matrices + links + dispatch) * written / (prompt + written)
     attention_rate = case.accelerators * case.chip.base_peak_flops * ATTENTION_SHARE
@@ -235,9 +236,9 @@ def _layers_s(case: ServingCase, k: OfflineCoefficients, batch: Num) -> Num:
 
 def _matrix_s(case: ServingCase, k: OfflineCoefficients) -> Num:
     """Return the seconds of matrix products per token, spread over the replica. The rate is limited by the largest measured product."""
-    n, peak, experts = case.network, case.chip.peak_flops, case.network.active_routed
+    n, peak, experts = case.network, case.chip.peak_flops, platforms.computed_experts(case)
     reached = np.minimum(k.matmul_share * (peak / 1e15) ** -k.peak_slope, case.chip.sustained_share) * power_cap_factor(case)
-    products = 2 * (n.matmul - experts + experts * k.expert_slowdown) / (case.accelerators * peak * reached)
+    products = 2 * (n.matmul - n.active_routed + experts * k.expert_slowdown) / (case.accelerators * peak * reached)
     return products * platforms.product_factor(case, k.platform)
 
 
@@ -264,7 +265,9 @@ def _link_s(case: ServingCase) -> Num:
     """Return the seconds on the links per token: each all-reduce moves 2 (g - 1) / g of its 16-bit hidden values, over the node's network
     when the group exceeds the scale-up domain."""
     links, group = case.links, case.tensor * case.attention_data
-    volume = all_reduces(case) / case.pipeline * case.network.hidden * 2.0 * 2 * (group - 1) / group
+    volume = (
+        all_reduces(case) / case.pipeline * case.network.hidden * 2.0 * 2 * (group - 1) / group * platforms.host_contention(case, group)
+    )
     inside = links.scale_up_bytes_per_s * np.where(np.greater(links.is_linked, 0), LINK_SHARE, 1.0)
     return volume / np.where(np.greater(group, links.domain), np.minimum(inside, links.scale_out_bytes_per_s), inside)
 

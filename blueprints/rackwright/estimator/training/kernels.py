@@ -123,6 +123,7 @@ def _values_moved_per_token(case: TrainingCase, k: Any, slowdown: Num) -> Num:
     moved = np.where(np.greater(case.compiled, 0), k.fused_passes, k.eager_passes) * norms
     dispatched = k.dispatch_passes * slowdown * chosen * (4 * inner + 3 * n.expert_ffn)
     fine = np.where(np.greater(chip.base_peak_flops, FINE_FROM_FLOPS), 1.0, lookup_by_label(case.numbers, CAST_PASSES, 1.0))
+    fine = np.where(np.equal(case.numbers, "fp4"), k.fp4_cast_passes, fine)
     cast = np.where(np.greater(chip.peak_flops, NARROW_PEAK_RATIO * chip.base_peak_flops), fine, 0.0)
     return moved + dispatched + (k.operand_passes + cast) * operands
 

@@ -76,6 +76,9 @@ class StepCoefficients:
     launch_s: float = fitted(1.0e-3, 0.0, 1e-2, "of a layer and pass: launching the kernels of an eager trainer", "s", spread=0.4)
     adapter_launches: float = fitted(0.4, 0.0, 2.0, "of those kernels, added by adapters", spread=0.6)
     straggler: float = fitted(0.01, 0.0, 0.1, "added to a step each time the nodes double: waiting for the slowest", spread=1.0)
+    attention_gain_kept, fp4_cast_passes = 1.0, 3.0
+    """Constants, chosen among alternatives inside the folds (benchmarks/forms.py). Exponent of Chip.attention_gain, and 16-bit passes over
+    the operands of an FP4 product: maxima of two levels of scales, Hadamard transform, stochastic rounding (arXiv 2509.25149)."""
 
 
 def step_seconds(case: TrainingCase, k: StepCoefficients) -> StepTerms:

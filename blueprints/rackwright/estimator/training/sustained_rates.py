@@ -59,7 +59,10 @@ def sustained_rates(case: TrainingCase, k: Any) -> SustainedRates:
     return SustainedRates(
         matrix=matrix,
         narrow=matrix * (1 + k.narrow_share * np.maximum(over - 1, 0)),
-        attention=sustained * np.maximum(filled, 1e-9) * np.where(has_tuned_attention, k.tuned_attention_share, plain),
+        attention=sustained
+        * np.maximum(filled, 1e-9)
+        * np.where(has_tuned_attention, k.tuned_attention_share, plain)
+        * chip.attention_gain**k.attention_gain_kept,
         memory=chip.bandwidth_bytes_per_s / lookup_by_label(case.numbers, WIDE_FORMAT_FACTOR, 1.0),
     )
 

@@ -30,6 +30,8 @@ VOCAB = {"gpt": 50304, "bloom": 250880, "nemotron": 256000, "gemma": 262144, "qw
 OTHER_VOCAB = 32000
 UNGROUPED = ("gpt", "bloom", "mpt", "opt", "pythia")
 """Families from before grouped-query attention (arXiv 2305.13245) and gated feed-forward nets: 4 x hidden, learned positions."""
+MULTI_HEAD = re.compile(r"codellama-(7|13)b|llama-?2-(7|13)b|vicuna|baichuan|persimmon|qwen1\.5-(0\.5|1\.8|4|7|14|72)b|qwen-(1_8|7|14|72)b")
+"""Models without grouped-query attention in families that have it (their config.json)."""
 HYBRID = (
     (re.compile(r"gemma-?[34]"), {"sliding_window": 1024, "global_every": 6}),
     (re.compile(r"gemma-?2"), {"sliding_window": 4096, "global_every": 2}),
@@ -216,7 +218,8 @@ def _widths(name: str, known: dict[str, int], params_b: float | None, active_b: 
     layers = take("layers", max(round((trunk or 12 * WIDTH_PER_LAYER**2 * 32**3) / (12 * hidden * hidden)), 1))
     heads = take("heads", max(hidden // known.get("head_dim", HEAD_DIM if hidden >= 2048 else 64), 1))
     mla = "kv_heads" not in known and known.get("n_experts", 0) >= MLA_EXPERTS
-    grouped = "heads" not in known and hidden >= 4096 and heads % 8 == 0 and model_family(name) not in UNGROUPED
+    is_multi_head = model_family(name) in UNGROUPED or MULTI_HEAD.search(name.lower())
+    grouped = "heads" not in known and hidden >= 4096 and heads % 8 == 0 and not is_multi_head
     kv_heads = heads if mla else take("kv_heads", 8 if grouped else heads)
     head_dim = take("head_dim", max(hidden // heads, 1))
     base = {"layers": layers, "hidden": hidden, "heads": heads, "kv_heads": kv_heads if heads % kv_heads == 0 else heads}

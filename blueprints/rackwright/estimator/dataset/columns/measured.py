@@ -3,8 +3,10 @@
 import re
 from collections.abc import Callable
 
+from rackwright.estimator.dataset.columns.architecture import row_architecture
 from rackwright.estimator.dataset.columns.cells import PrintedRow
 from rackwright.estimator.dataset.columns.sample_lengths import counted_sample_tokens
+from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.units import GIB
 
 METRICS = {
@@ -38,7 +40,7 @@ def measured_value(row: PrintedRow, metric: str) -> float | None:
 
 def _tokens_per_s(row: PrintedRow) -> float | None:
     """Return tokens/s per accelerator: printed, or total / count, or batch x sequence / step time / count. Samples/s count in fine-tuning
-    files, where a sample has a known length. TFLOP/s and MFU are not converted."""
+    files, where a sample has a known length. TFLOP/s count where their convention is known, MFU does not."""
     each = next((v for c in ("tokens_per_s_per_gpu", "tokens_per_s_per_chip", "tokens_per_s_per_accel") if (v := row.number(c))), None)
     count = row.count("accel_count")
     total = row.number("tokens_per_s_total") or row.number("tokens_per_s")
@@ -51,7 +53,17 @@ def _tokens_per_s(row: PrintedRow) -> float | None:
     batch, length, step = row.number("global_batch"), row.number("seq_len"), row.number("step_time_s")
     if batch and length and step:
         return batch * length / step / count
-    return None
+    return _tokens_per_s_of_flops(row)
+
+
+def _tokens_per_s_of_flops(row: PrintedRow) -> float | None:
+    """Return tokens/s per chip from model FLOP/s of a known convention: 6 per weight, 12 layers x width x sequence for full attention, as
+    MaxText counted until 2024. Other conventions are not converted."""
+    rate, length = row.number("model_tflops_per_chip"), row.number("seq_len")
+    if not (rate and length and "full (non-causal) attention" in row.lower("flops_convention")):
+        return None
+    n = model_dimensions(row_architecture(row).architecture)
+    return rate * 1e12 / (6 * n.matmul + 12 * n.layers * n.heads * n.head_dim * length)
 
 
 def _tokens_per_s_of_samples(row: PrintedRow, count: int) -> float | None:

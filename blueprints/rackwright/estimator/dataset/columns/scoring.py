@@ -77,6 +77,8 @@ def _condition_checks(conditions: Mapping[str, Any], others: Sequence[PrintedRow
     for kind, value in conditions.items():
         if kind == "outlier":
             made.append(lambda row, value=value: _outlier(row, value, others, metric))
+        elif kind == "conflict":
+            made.append(lambda row, value=value: None if contradiction(row) > value["times"] else "its figures agree")
         elif isinstance(value, Mapping):
             made += [lambda row, kind=kind, c=column, v=wanted: TESTS[kind](row, c, v) for column, wanted in value.items()]
         else:
@@ -100,6 +102,16 @@ def _product(row: PrintedRow, column: str, factors: Sequence[str]) -> str | None
         value = row.number(factor)
         made *= max(value, 1.0) if value else 1.0 if factor == "attention_dp" else float("nan")
     return None if row.number(column) == made else f"{column} is not {' x '.join(factors)}"
+
+
+def contradiction(row: PrintedRow) -> float:
+    """Return the larger over the smaller of a row's output rate and the rate of its own latencies; 1 when it does not print both."""
+    batch, tokens, total = (row.number(c) for c in ("batch_size", "osl", "output_tok_s_total"))
+    first_ms, token_ms = row.number("ttft_ms") or 0.0, row.number("tpot_ms")
+    if not (batch and tokens and total and token_ms):
+        return 1.0
+    from_latency = batch * tokens * 1e3 / (first_ms + (tokens - 1) * token_ms)
+    return max(total / from_latency, from_latency / total)
 
 
 def _outlier(row: PrintedRow, rule: Mapping[str, Any], others: Sequence[PrintedRow], metric: str) -> str | None:

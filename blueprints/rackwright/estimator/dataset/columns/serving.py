@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 from rackwright.catalog.read import Catalog
@@ -11,6 +12,7 @@ from rackwright.estimator.dataset.columns.architecture import RowArchitecture, r
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
 from rackwright.estimator.dataset.columns.hardware import hardware_fields
 from rackwright.estimator.dataset.columns.training import row_number_format
+from rackwright.estimator.serving.case import ServingCase
 
 DEFAULT_INPUT_TOKENS, DEFAULT_OUTPUT_TOKENS = 300.0, 300.0
 """Tokens when a row has no lengths; close to the means of MLPerf's OpenOrca set (MLPerf Inference v4.1, Llama 2 70B)."""
@@ -18,7 +20,7 @@ HABANA_INPUT_TOKENS, HABANA_OUTPUT_TOKENS = 16.0, 100.0
 """Built-in prompts and default max_new_tokens of Optimum Habana's text generation example (examples/text-generation/run_generation.py)."""
 SHORT_PROMPT_TOKENS = 8.0
 """Tokens of "a very short prompt"."""
-QUANTISED = (("nf4", ("nf4", "bnb-4bit")), ("fp4", ("fp4",)), ("int8", ("int8", "w8a8", "8bit")),
+QUANTISED = (("nf4", ("nf4", "bnb-4bit")), ("fp4", ("fp4",)), ("int8", ("int8", "w8a8", "w8a16", "8bit")),
              ("int4", ("int4", "w4a", "4bit", "awq", "gptq", "q4_")))  # fmt: skip
 WITHOUT_DECODER = re.compile(
     r"bert|electra|minilm|mpnet|distiluse|\bbge\b|\bt5\b|flan|rnn-?t|dlrm|whisper|transformer-base"
@@ -88,8 +90,10 @@ def _output_tokens(row: PrintedRow) -> float:
 
 
 def _release(row: PrintedRow) -> str:
-    """Return a release from before the engine's last change of design when a dated run names none; "" otherwise."""
+    """Return a release from before the engine's last change of design when a dated run names none; "" otherwise. A year without a month
+    counts as its end."""
     dated = row.text("as_of") if not release_number(row.text("framework")) else ""
+    dated = f"{dated}-12" if len(dated) == len("2024") else dated
     return next((release for before, release in RELEASES_BY_DATE.get(_engine(row), ()) if dated and dated < before), "")
 
 
@@ -141,6 +145,19 @@ def _weight_format(row: PrintedRow) -> str:
     named = next((n for n, words in (*QUANTISED, ("fp8", ("fp8",))) if any(w in row.lower("model") for w in words)), None)
     usual = "fp8" if "fp8" in row.notes else "bf16"
     return printed or row_number_format(row) or named or usual
+
+
+def checkpoint_fields(row: PrintedRow, case: ServingCase) -> dict[str, Any]:
+    """Return the fields of a checkpoint that quantizes only weights, or only the feed-forward networks (Meta's FP8 checkpoint of Llama 3.1:
+    arXiv 2407.21783, section 6.2)."""
+    fields: dict[str, Any] = {}
+    if re.search(r"a16\b", row.lower("quantization")):
+        fields["chip"] = replace(case.chip, peak_flops=case.chip.base_peak_flops)
+    if "meta fp8 checkpoint" in row.notes.lower():
+        n = case.network
+        attention = 2.0 * n.layers * n.hidden * n.head_dim * (n.heads + n.kv_heads)
+        fields["linear_bytes"] = case.linear_bytes + (2.0 - case.linear_bytes) * attention / n.linear
+    return fields
 
 
 def _number_in_notes(row: PrintedRow, pattern: str) -> int | None:
