@@ -1,13 +1,13 @@
-"""Resource graphs of the plans in tests.plans, recorded once in a process. Tests that change a graph record their own."""
+"""Resource graphs of the plans in tests.plans and tests.own_plans, recorded once in a process. Tests that change a graph record their own."""
 
 from functools import cache
 
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 
-from tests import plans
+from tests import own_plans, plans
 
-PLANS = plans.ALL | plans.NODES | plans.FLEETS
+PLANS = plans.ALL | plans.NODES | plans.FLEETS | own_plans.OWN
 
 
 @cache
