@@ -1,4 +1,4 @@
-"""Resource graphs of the plans in tests.plans and tests.own_plans, recorded once in a process. Tests that change a graph record their own."""
+"""Resource graphs of the plans in tests.plans and tests.own_plans, recorded once. Tests that change a graph record their own."""
 
 from functools import cache
 

@@ -4,6 +4,7 @@ import pytest
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.problem import Level, Problem
 from rackwright.estimator.config import accelerators
+from rackwright.estimator.config.accelerator_variants import variants
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import CustomJob, CustomRun
 from rackwright.sizing.rejection import Limit, Reason
@@ -130,7 +131,7 @@ def test_the_memory_of_a_measured_run_is_one_term_that_is_not_called_weights():
 )  # fmt: skip
 def test_a_name_of_several_variants_is_ambiguous(name, found):
     """`h100` was read as SXM5, which has 1.7 times the bandwidth of PCIe."""
-    names = accelerators.variants(name, Catalog.default())
+    names = variants(name, Catalog.default())
     assert len(names) >= found if found else names == ()
 
 

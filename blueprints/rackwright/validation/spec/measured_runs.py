@@ -7,6 +7,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.problem import Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.estimator.config import accelerators
+from rackwright.estimator.config.accelerator_variants import variants
 from rackwright.sizing.search.measured_runs import EQUAL_RUNS
 from rackwright.spec.workload import Custom
 from rackwright.spec.workload_parts import MeasuredRun
@@ -53,7 +54,7 @@ def measured_accelerators_are_unambiguous(context: SpecContext) -> Iterator[Viol
     """The accelerator of a measured run must be one variant of the catalog: those of one name differ in FLOP/s and bandwidth."""
     for at, workload in context.each(Custom):
         for index, run in enumerate(workload.measured):
-            if len(names := accelerators.variants(run.accelerator, context.catalog)) > 1:
+            if len(names := variants(run.accelerator, context.catalog)) > 1:
                 message = f"{run.accelerator!r} is any of {len(names)} accelerators with different rates: {', '.join(names)}"
                 yield Violation(at / "measured" / index / "accelerator", f"name the one of the run, such as {names[0]}", message)
 
