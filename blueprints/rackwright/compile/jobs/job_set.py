@@ -127,7 +127,8 @@ def _claims(job: JobContext) -> list[str]:
 
 def _volumes(job: JobContext) -> tuple[list[Body], list[Body]]:
     """(volumes, mounts): shared memory, the stack's file system, and the local disks, on which nodes keep the folders of pods."""
-    volumes: list[Body] = [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{max(1, int(_quota(job).memory_gib * SHM_SHARE))}Gi"}}]
+    shm_gib = max(1, int(_quota(job).memory_gib * SHM_SHARE))
+    volumes: list[Body] = [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{shm_gib}Gi"}}]
     mounts = [{"name": "shm", "mountPath": "/dev/shm"}]
     if claim := claim_name(job):
         volumes.append({"name": "shared", "persistentVolumeClaim": {"claimName": claim}})
