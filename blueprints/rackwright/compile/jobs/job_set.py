@@ -3,11 +3,13 @@
 import json
 import math
 
+from rackwright.clouds import profile
 from rackwright.compile.jobs.environment import MASTER_PORT, environment
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.launcher import command_of
-from rackwright.compile.jobs.paths import SCRATCH, SHARED, claim_name
+from rackwright.compile.jobs.paths import SCRATCH, SHARED, shared_claims
 from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.compile.kubernetes.own.rails import NETWORKS_ANNOTATION
 from rackwright.compile.operators.queues import HOST_LABEL, HUGE_PAGES_MIB, QueueQuota
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, RESOURCES_ANNOTATION, ROLE_LABEL
 
@@ -126,14 +128,18 @@ def _claims(job: JobContext) -> list[str]:
 
 
 def _volumes(job: JobContext) -> tuple[list[Body], list[Body]]:
-    """(volumes, mounts): shared memory, the stack's file system, and the local disks, on which nodes keep the folders of pods."""
+    """(volumes, mounts): shared memory, the stack's file systems, and local disks.
+
+    The nodes of a stack keep the folders of pods on their local disks. Own servers may keep them on the disk of the system.
+    """
     shm_gib = max(1, int(_quota(job).memory_gib * SHM_SHARE))
     volumes: list[Body] = [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{shm_gib}Gi"}}]
     mounts = [{"name": "shm", "mountPath": "/dev/shm"}]
-    if claim := claim_name(job):
-        volumes.append({"name": "shared", "persistentVolumeClaim": {"claimName": claim}})
-        mounts.append({"name": "shared", "mountPath": SHARED})
-    if job.pool.local_nvme:
+    for mount, claim in shared_claims(job).items():
+        name = "shared" if mount == SHARED else f"shared-{claim}"
+        volumes.append({"name": name, "persistentVolumeClaim": {"claimName": claim}})
+        mounts.append({"name": name, "mountPath": mount})
+    if job.pool.local_nvme and not profile(job.stack.place.cloud).is_owned:
         volumes.append({"name": "scratch", "emptyDir": {}})
         mounts.append({"name": "scratch", "mountPath": SCRATCH})
     return volumes, mounts
@@ -155,8 +161,8 @@ def _topology(job: JobContext) -> dict[str, str]:
 
 
 def _networks(job: JobContext) -> dict[str, str]:
-    """Annotations that attach the RDMA ports of own servers: those of the stack's settings for pods."""
-    return {key: value for key, value in _settings(job).items() if key != RESOURCES_ANNOTATION}
+    """Annotation that attaches the RDMA ports of own servers, from the stack's settings for pods."""
+    return {key: value for key, value in _settings(job).items() if key == NETWORKS_ANNOTATION}
 
 
 def _settings(job: JobContext) -> dict[str, str]:
