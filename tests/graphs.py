@@ -6,8 +6,9 @@ from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 
 from tests import plans
+from tests.own_plans import OWN
 
-PLANS = plans.ALL | plans.NODES | plans.FLEETS
+PLANS = plans.ALL | plans.NODES | plans.FLEETS | OWN
 
 
 @cache
