@@ -4,6 +4,7 @@ from rackwright.catalog import Catalog
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.write_job import Job, job_of
 from rackwright.sizing.metrics import ParallelLayout
+from rackwright.sizing.offers.own_servers import with_own_servers
 from rackwright.spec.workload_parts import Run
 
 from tests import plans
@@ -23,8 +24,8 @@ def with_run(case, **run):
 def context(case, name: str = "", outputs: dict | None = None, **run) -> JobContext:
     """The context of a case with RUN. name: default that of the workload."""
     spec, sizing, fit = with_run(case, **run)
-    stack = plans.compiled((spec, sizing, fit))
-    return JobContext(spec, sizing, fit, stack, Catalog.default(), name or spec.workload.name, BUCKETS if outputs is None else outputs)
+    stack, catalog = plans.compiled((spec, sizing, fit)), with_own_servers(Catalog.default(), spec)
+    return JobContext(spec, sizing, fit, stack, catalog, name or spec.workload.name, BUCKETS if outputs is None else outputs)
 
 
 def job(case, **more) -> Job:

@@ -1,7 +1,7 @@
 """Environment of a job: the fabric is pinned, the plan and the paths are variables."""
 
 import pytest
-from rackwright.catalog.fabric_environment import fabric_variables
+from rackwright.catalog.fabric_environment import OWN_SERVERS, fabric_variables
 from rackwright.catalog.rows import Fabric
 
 from tests import plans
@@ -22,10 +22,19 @@ def test_one_machine_has_no_fabric_variables():
     assert not {"FI_PROVIDER", "NCCL_NET"} & cases.env(cases.one_machine_case()).keys()
 
 
-@pytest.mark.parametrize("fabric", [Fabric.EFA, Fabric.ROCE, Fabric.INFINIBAND, Fabric.TCP])
-def test_each_fabric_pins_the_network_of_nccl(fabric):
-    pins = {row.variable: row.value for row in fabric_variables(fabric) if row.pins_transport}
-    assert pins["NCCL_NET"] == {"efa": "AWS Libfabric", "roce": "gIB", "infiniband": "IB", "tcp": "Socket"}[fabric]
+@pytest.mark.parametrize(
+    ("fabric", "only", "network"),
+    [
+        (Fabric.EFA, "", "AWS Libfabric"),
+        (Fabric.ROCE, "", "gIB"),
+        (Fabric.TCP, "", "Socket"),
+        (Fabric.INFINIBAND, OWN_SERVERS, "IB"),
+        (Fabric.ROCE, OWN_SERVERS, "IB"),
+    ],
+)
+def test_each_fabric_pins_the_network_of_nccl(fabric, only, network):
+    pins = {row.variable: row.value for row in fabric_variables(fabric, only=only) if row.pins_transport}
+    assert pins["NCCL_NET"] == network
 
 
 def test_settings_that_recipes_forbid_are_absent():

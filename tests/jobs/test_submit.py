@@ -42,12 +42,12 @@ def test_a_dry_run_creates_nothing(made, tmp_path):
     assert [query.get("dryRun") for query, _ in fake.posts] == ["All"]
 
 
-def refusal(made, answers, folder) -> str:
+def refusal(made, answers, folder, code="V-199") -> str:
     fake = FakeApi(answers)
     with pytest.raises(UserError) as caught:
         submitted(made, fake, folder)
     (problem,) = caught.value.problems
-    assert problem.code == "V-199"
+    assert problem.code == code
     assert problem.fix
     assert not any("dryRun" not in query for query, _ in fake.posts), "nothing was created"
     return problem.advice
@@ -60,9 +60,23 @@ def test_another_cluster_is_refused_before_the_first_request_of_a_job(made, tmp_
 @pytest.mark.parametrize("status", [401, 403])
 def test_forbidden_credentials(made, tmp_path, status):
     answer = (status, {"message": 'localqueues is forbidden: User "jane"'})
-    text = refusal(made, {QUEUE: [answer]}, tmp_path)
-    assert f"refuses the request ({status}): localqueues is forbidden" in text
+    text = refusal(made, {QUEUE: [answer]}, tmp_path, "U-forbidden")
+    assert f"answers {status}: localqueues is forbidden" in text
     assert "blueprint.admins" in text
+
+
+def test_a_job_that_a_webhook_denies_is_no_fault_of_the_credentials(made, tmp_path):
+    """Webhooks answer 403 too."""
+    answer = (403, {"message": 'admission webhook "vjobset.kb.io" denied the request: parallelism is not set'})
+    text = refusal(made, CREATED | {f"POST {JOBS}": [answer]}, tmp_path)
+    assert 'refuses job team-nlp/sft: admission webhook "vjobset.kb.io" denied the request: parallelism is not set' in text
+
+
+@pytest.mark.parametrize("method", ["", "POST "])
+def test_a_server_that_fails_is_reported(made, tmp_path, method):
+    path = f"POST {JOBS}" if method else QUEUE
+    text = refusal(made, CREATED | {path: [(500, {"message": "etcdserver: request timed out"})]}, tmp_path, "U-api")
+    assert "answers 500: etcdserver: request timed out" in text
 
 
 def test_the_servers_own_text_is_shown(made, tmp_path):
@@ -84,7 +98,7 @@ def test_a_cluster_without_jobsets(made, tmp_path):
 
 def test_an_unreachable_cluster_ends_at_once(made, tmp_path):
     api = ClusterApi(api_server.kubeconfig(tmp_path, "http://127.0.0.1:9"))
-    with pytest.raises(UserError, match=r"V-199 .*127\.0\.0\.1:9 does not answer"):
+    with pytest.raises(UserError, match=r"U-unreachable .*127\.0\.0\.1:9 does not answer"):
         submit(made, api)
 
 

@@ -17,6 +17,8 @@ STEPS = {
     "llama-70b-sft": [*CLUSTER, "job", "status", "logs", "stop", "dashboard", "teardown"],
     "gemma-pretrain": [*CLUSTER, "job", "status", "logs", "stop", "teardown"],
     "chat-eks": [*CLUSTER, "status", "logs", "dashboard", "teardown"],
+    "llama-70b-onprem": [*CLUSTER, "job", "status", "logs", "stop", "dashboard", "teardown"],
+    "chat-onprem": [*CLUSTER, "status", "logs", "dashboard", "teardown"],
     "mistral-7b-qlora": ["choose", "build", "connect", "teardown"],
 }
 
@@ -53,6 +55,14 @@ def test_commands_name_objects_of_the_stack(stack):
     pool = next(pool for pool in decided.plan.pools if pool.does_the_work)
     assert f"rackwright/role={dict(pool.labels)['rackwright/role']}" in commands["preflight"]
     assert ("--outputs" in commands.get("job", "")) == (name == "gemma-pretrain"), "its bucket has no name before the stack"
+
+
+@pytest.mark.parametrize(("stack", "context"), [("llama-70b-onprem", "lab-admin"), ("chat-onprem", "serving-admin")], indirect=["stack"])
+def test_own_servers_need_no_command_of_a_cloud(stack, context):
+    """Their kubeconfig exists; its context is that of the inventory."""
+    commands = stack[2]
+    assert commands["kubeconfig"] == f"kubectl config use-context {context}"
+    assert not any(word in command for command in commands.values() for word in ("aws ", "gcloud", "kubeconfigCommand"))
 
 
 def test_the_container_of_a_box_is_started_on_the_machine(tmp_path):

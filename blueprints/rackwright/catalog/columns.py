@@ -265,7 +265,7 @@ SUPPORT = sourced_table(
 
 FABRIC_ENVIRONMENT = sourced_table(
     "fabric_environment.csv",
-    "fabric accelerators variable",
+    "fabric accelerators variable only",
     same(Fabric, "fabric"),
     {"accelerators": ("accelerators", KIND)},
     same(text, "variable value"),

@@ -9,6 +9,9 @@ from rackwright.catalog.read import DATA, read_table
 
 NO_HUGE_PAGES = "no-huge-pages"
 """Pods that request no huge pages."""
+OWN_SERVERS, NAMED_PORTS = "own-servers", "named-ports"
+"""Pods on own servers, and those of them that see the RDMA ports by the names of the inventory. Values of NAMED_PORTS have placeholders:
+{devices} is the list of devices, {ports} that of their ports."""
 
 
 @dataclass(frozen=True, slots=True)

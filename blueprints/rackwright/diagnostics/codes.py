@@ -114,7 +114,7 @@ CODES = {
     "V-195": "an argument of a job that contradicts the plan",
     "V-196": "a variable of a job that would change its fabric or its launch",
     "V-197": "a job that needs the outputs of its stack",
-    "V-199": "a cluster that cannot be reached, or refuses a job",
+    "V-199": "a cluster that is not the one of the stack, or refuses a job",
     "W-name": "a folder whose name is no project name",
     "W-not-a-folder": "a new project where a file exists",
     "W-not-empty": "a new project in a folder with files",

@@ -52,6 +52,8 @@ def _cluster_steps(decided: Decided, spec: str) -> Iterator[Step]:
     namespace, name = account["metadata"]["namespace"], decided.spec.workload.name
     if not profile(stack.place.cloud).is_owned:
         yield Step("kubeconfig", "Add the cluster to your kubeconfig", 'eval "$(pulumi stack output kubeconfigCommand)"')
+    elif context := stack.place.account:
+        yield Step("kubeconfig", "Select the cluster in your kubeconfig", f"kubectl config use-context {shlex.quote(context)}")
     yield Step("preflight", f"Check that each node has {_devices(pool)}", _node_check(pool))
     if isinstance(decided.spec.workload, TRAINING):
         yield from _job_steps(stack, namespace, name, spec)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from rackwright.compile.jobs.job_set import QUEUE_LABEL
@@ -9,7 +10,8 @@ from rackwright.compile.jobs.write_job import Job
 from rackwright.compile.operators.capacity_check import API as QUEUE_API
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.workflow.cluster_api import ClusterApi, Kind, Object, RefusedError
+from rackwright.workflow.cluster_api import ClusterApi, Kind
+from rackwright.workflow.cluster_connection import Object, RefusedError
 
 POLL_S = 5
 QUEUE, WORKLOAD = (Kind.of({"apiVersion": QUEUE_API}, plural) for plural in ("localqueues", "workloads"))
@@ -48,7 +50,7 @@ def _require_queue(job: Job, api: ClusterApi) -> None:
     queue = job.body["metadata"]["labels"][QUEUE_LABEL]
     if api.read(QUEUE, job.namespace, queue) is None:
         reason = f"{api.server} has no queue {queue} in namespace {job.namespace}, so it is not the cluster of this stack"
-        fix = "use its kubeconfig (output kubeconfigCommand of the stack), or build the stack first: `pulumi up`"
+        fix = "use the kubeconfig of the stack's cluster (--kubeconfig FILE, --context NAME), or build the stack first: `pulumi up`"
         raise UserError([Problem("V-199", reason, fix=fix)])
 
 
@@ -60,7 +62,7 @@ def _refusal(job: Job, api: ClusterApi, error: RefusedError) -> Problem:
         return Problem("V-199", f"Job {where} exists ({status.text})", fix=fix)
     if error.status == 404:
         return Problem("V-199", f"{api.server} does not serve JobSets", fix="build the operators of the stack: `pulumi up`")
-    return Problem("V-199", f"{api.server} refuses job {where} ({error.status}): {error}", fix="correct `run`, or report it")
+    return Problem("V-199", f"{api.server} refuses job {where}: {error}", fix="correct `run`, or report it")
 
 
 def follow(
@@ -86,11 +88,8 @@ def follow(
 
 def _lines(job: Job, api: ClusterApi, pod: str) -> Iterator[str]:
     """The log of a pod; nothing for a pod that is gone."""
-    try:
+    with suppress(RefusedError):
         yield from api.logs(job.namespace, pod)
-    except RefusedError as error:
-        if error.status not in (400, 404):
-            raise
 
 
 def _leader(job: Job, api: ClusterApi) -> str:

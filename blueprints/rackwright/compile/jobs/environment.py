@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rackwright.catalog.fabric_environment import FabricVariable, fabric_variables
+from rackwright.catalog.fabric_environment import OWN_SERVERS, FabricVariable, fabric_variables
 from rackwright.catalog.rows import Fabric
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.paths import checkpoint_path, data_path
@@ -38,7 +38,7 @@ def fabric_rows(job: JobContext) -> tuple[FabricVariable, ...]:
     if not job.fit.candidate.is_spread:
         return ()
     fabric = Fabric.TCP if job.pool.fabric == Fabric.NONE else job.pool.fabric
-    return fabric_variables(fabric, job.machine.kind)
+    return fabric_variables(fabric, job.machine.kind, OWN_SERVERS if job.fabric_config else "")
 
 
 def pinned_variables(job: JobContext) -> frozenset[str]:
@@ -47,7 +47,7 @@ def pinned_variables(job: JobContext) -> frozenset[str]:
 
 
 def _fabric(job: JobContext) -> dict[str, str]:
-    """Variables of the fabric: those that the stack has for its own ports, else those of the table."""
+    """Variables of the fabric: those that the stack has for the ports of own servers, else those of the table."""
     config = job.fabric_config
     return dict(config["data"]) if config else {row.variable: row.value for row in fabric_rows(job)}
 

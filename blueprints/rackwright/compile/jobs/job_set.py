@@ -3,22 +3,21 @@
 import json
 import math
 
+from rackwright.clouds import profile
 from rackwright.compile.jobs.environment import MASTER_PORT, environment
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.launcher import command_of
-from rackwright.compile.jobs.paths import SCRATCH, SHARED, claim_name
+from rackwright.compile.jobs.paths import SCRATCH, SHARED, shared_claims
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.compile.operators.queues import HOST_LABEL, HUGE_PAGES_MIB
+from rackwright.compile.kubernetes.own.rails import NETWORKS_ANNOTATION
+from rackwright.compile.operators.queues import HOST_LABEL, HUGE_PAGES_MIB, QueueQuota
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, RESOURCES_ANNOTATION, ROLE_LABEL
-from rackwright.units import GIB
 
 API = "jobset.x-k8s.io/v1alpha2"
 """The API that the pinned chart serves."""
 QUEUE_LABEL, PRIORITY_LABEL = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
 TOPOLOGY_ANNOTATION = "kueue.x-k8s.io/podset-preferred-topology"
 EXCLUSIVE_ANNOTATION = "alpha.jobset.sigs.k8s.io/exclusive-topology"
-NODE_SHARE = 0.85
-"""Part of a machine's CPU and memory that the pod requests; the rest is for the system, device plugins and agents. Ours, 2026-11."""
 SHM_SHARE = 0.25
 """Part of the pod's memory for /dev/shm, which counts towards its limit."""
 SLICE_PORTS = (8471, 8080, 8431)
@@ -99,10 +98,11 @@ def _added_rights(job: JobContext) -> Body:
 
 
 def _resources(job: JobContext) -> Body:
-    """All accelerators and fabric interfaces of the machine, and the share of CPU and memory for the job."""
+    """All that a node has for jobs, as the queue counts it: CPUs and memory, accelerators and fabric interfaces."""
+    quota = _quota(job)
     amounts = {
-        "cpu": str(max(1, int((job.machine.vcpus or 1) * NODE_SHARE))),
-        "memory": f"{_memory_gib(job)}Gi",
+        "cpu": str(quota.cpu),
+        "memory": f"{quota.memory_gib}Gi",
         job.pool.resource: str(job.pool.accelerator_count),
     }
     if _uses_fabric(job):
@@ -111,8 +111,9 @@ def _resources(job: JobContext) -> Body:
     return amounts | {resource: str(amount) for resource, amount in json.loads(_settings(job).get(RESOURCES_ANNOTATION, "{}")).items()}
 
 
-def _memory_gib(job: JobContext) -> int:
-    return max(1, int((job.machine.memory_bytes or 0) * NODE_SHARE / GIB))
+def _quota(job: JobContext) -> QueueQuota:
+    """Resources of one node for jobs."""
+    return QueueQuota.of(job.machine, job.pool, job.stack.place.cloud)
 
 
 def _uses_fabric(job: JobContext) -> bool:
@@ -127,13 +128,18 @@ def _claims(job: JobContext) -> list[str]:
 
 
 def _volumes(job: JobContext) -> tuple[list[Body], list[Body]]:
-    """(volumes, mounts): shared memory, the stack's file system, and the local disks, on which nodes keep the folders of pods."""
-    volumes: list[Body] = [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{max(1, int(_memory_gib(job) * SHM_SHARE))}Gi"}}]
+    """(volumes, mounts): shared memory, the stack's file systems, and local disks.
+
+    The nodes of a stack keep the folders of pods on their local disks. Own servers may keep them on the disk of the system.
+    """
+    shm_gib = max(1, int(_quota(job).memory_gib * SHM_SHARE))
+    volumes: list[Body] = [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{shm_gib}Gi"}}]
     mounts = [{"name": "shm", "mountPath": "/dev/shm"}]
-    if claim := claim_name(job):
-        volumes.append({"name": "shared", "persistentVolumeClaim": {"claimName": claim}})
-        mounts.append({"name": "shared", "mountPath": SHARED})
-    if job.pool.local_nvme:
+    for mount, claim in shared_claims(job).items():
+        name = "shared" if mount == SHARED else f"shared-{claim}"
+        volumes.append({"name": name, "persistentVolumeClaim": {"claimName": claim}})
+        mounts.append({"name": name, "mountPath": mount})
+    if job.pool.local_nvme and not profile(job.stack.place.cloud).is_owned:
         volumes.append({"name": "scratch", "emptyDir": {}})
         mounts.append({"name": "scratch", "mountPath": SCRATCH})
     return volumes, mounts
@@ -155,8 +161,8 @@ def _topology(job: JobContext) -> dict[str, str]:
 
 
 def _networks(job: JobContext) -> dict[str, str]:
-    """Annotations that attach the RDMA ports of own servers: those of the stack's settings for pods."""
-    return {key: value for key, value in _settings(job).items() if key != RESOURCES_ANNOTATION}
+    """Annotation that attaches the RDMA ports of own servers, from the stack's settings for pods."""
+    return {key: value for key, value in _settings(job).items() if key == NETWORKS_ANNOTATION}
 
 
 def _settings(job: JobContext) -> dict[str, str]:

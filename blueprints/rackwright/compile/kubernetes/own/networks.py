@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+from rackwright.catalog.fabric_environment import NAMED_PORTS, OWN_SERVERS, fabric_variables
 from rackwright.catalog.pinned_versions import pinned_versions
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.kubernetes.own.rails import HOST_DEVICE, NETWORKS_ANNOTATION, SHARED, SHARED_PODS, SRIOV, Rail, Rails
@@ -42,21 +43,16 @@ def fabric_objects(rails: Rails, namespace: str) -> Iterator[ManifestPlan]:
 
 
 def nccl_environment(rails: Rails) -> dict[str, str]:
-    """Environment of NCCL and UCX. NCCL_NET pins the transport, so that a missing fabric fails and does not fall back to TCP.
+    """Environment of NCCL and UCX for pods that use every rail, from the catalog.
 
-    HCAs are listed where pods see the ports by the names of the nodes; virtual functions have other names. RoCE v2 uses the GID index of
-    its IPv4 addresses (oracle-quickstart/oci-hpc).
+    Devices are listed where pods see the ports by the names of the nodes; virtual functions have other names.
     """
     devices = [rail.device for rail in rails.rails if rail.device]
     listed = rails.named and len(devices) == len(rails.rails) and rails.options.mode != SRIOV
-    found = {
-        "NCCL_NET": "IB",
-        "NCCL_IB_HCA": "=" + ",".join(devices) if listed else "mlx5",
-        "NCCL_SOCKET_IFNAME": "eth0",
-        "NCCL_COLLNET_ENABLE": "0",
-    }
-    found |= {"UCX_NET_DEVICES": ",".join(f"{device}:1" for device in devices)} if listed else {}
-    return found | ({} if rails.is_infiniband else {"NCCL_IB_GID_INDEX": "3"})
+    found = {row.variable: row.value for row in fabric_variables(rails.nic.kind, only=OWN_SERVERS)}
+    named = fabric_variables(rails.nic.kind, only=NAMED_PORTS) if listed else ()
+    names = {"devices": ",".join(devices), "ports": ",".join(f"{device}:1" for device in devices)}
+    return found | {row.variable: row.value.format(**names) for row in named}
 
 
 def _policy(rails: Rails) -> Iterator[tuple[str, Body]]:
