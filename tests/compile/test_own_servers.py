@@ -1,6 +1,7 @@
 """Stacks on own servers: operators, node labels, RDMA networks per mode, volumes, queues and what the cluster has already."""
 
 import json
+import re
 
 import pytest
 from rackwright.compile.compile import compile_plan
@@ -189,6 +190,52 @@ def test_a_box_is_a_queue_or_the_users_container():
     assert container["resources"]["limits"]["nvidia.com/gpu"] == "8"
     assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/dev/shm", "/mnt/scratch", "/mnt/home"}
     assert not objects(own, "ClusterQueue")
+
+
+def box_container(**run):
+    spec = one(compiled(own_box_case({"image": "registry.example/lab@sha256:0"} | run)), "StatefulSet")["spec"]["template"]["spec"]
+    return spec["containers"][0], {row["name"]: row.get("value") for row in spec["containers"][0]["env"]}
+
+
+@pytest.mark.parametrize(
+    ("launcher", "started"),
+    [
+        ("torchrun", ["torchrun", "--nnodes=1", "--nproc-per-node=8", "--node-rank=$(NODE_RANK)"]),
+        ("auto", ["torchrun", "--nnodes=1", "--nproc-per-node=8", "--node-rank=$(NODE_RANK)"]),
+        ("accelerate", ["accelerate", "launch", "--num_machines=1", "--num_processes=8"]),
+        ("none", ["python", "train.py"]),
+    ],
+)
+def test_the_container_of_a_box_starts_under_its_launcher(launcher, started):
+    container, env = box_container(command=["python", "train.py"], launcher=launcher)
+    assert container["command"][: len(started)] == started
+    used = re.findall(r"\$\((\w+)\)", " ".join(container["command"]))
+    assert {*used} <= env.keys()
+    assert (env["NNODES"], env["NPROC_PER_NODE"], env["MASTER_ADDR"]) == ("1", "8", "127.0.0.1")
+    assert env["PLAN_CHECKPOINT_PATH"] == "/mnt/scratch/checkpoints/sft"
+
+
+def test_arguments_alone_belong_to_the_command_of_the_image():
+    container, _ = box_container(args=["python", "train.py"], launcher="torchrun")
+    assert container["args"] == ["python", "train.py"]
+    assert "command" not in container
+
+
+def test_a_box_tolerates_the_taints_of_its_servers():
+    spec, sizing, fit = own_box_case({"image": "registry.example/lab@sha256:0"})
+    tainted = own_training_case(place(servers={"taints": [{"key": "dedicated", "value": "ml"}]}))[0]
+    template = one(compiled((spec.model_copy(update={"infra": tainted.infra}), sizing, fit)), "StatefulSet")["spec"]["template"]
+    expected = {"key": "dedicated", "operator": "Equal", "value": "ml", "effect": "NoSchedule"}
+    assert expected in template["spec"]["tolerations"]
+
+
+def test_a_box_runs_no_jobs_and_its_container_where_it_has_an_image():
+    queue, own = compiled(own_box_case()), compiled(own_box_case({"image": "registry.example/lab@sha256:0"}))
+    assert [(plan.runs_jobs, plan.runs_container) for plan in (queue, own, own_training_plan())] == [
+        (False, False),
+        (False, True),
+        (True, False),
+    ]
 
 
 def test_replicas_that_span_servers_attach_every_rail():

@@ -174,6 +174,8 @@ class CsiStorage(Part):
     """Whether it is the default class of the cluster."""
 
 
+STORAGE_ORDER = {"lustre": 0, "mounted": 1, "csi": 1, "nfs": 2}
+"""Kinds from fast to slow: Lustre stripes files over servers, NFS has one server, and the others may be either."""
 StorageEntry = Annotated[NfsStorage | MountedStorage | CsiStorage, Discriminator("kind")]
 
 
@@ -203,3 +205,15 @@ class Inventory(Part):
     """Storage of the cluster: NFS, mounted file systems, and CSI storage classes."""
     installed: tuple[Installed, ...] = ()
     """Operators of the cluster; the stack does not install them again."""
+
+    @property
+    def shared_storage(self) -> tuple[StorageEntry, ...]:
+        """Storage that several nodes can write to, parallel file systems before NFS."""
+        shared = (entry for entry in self.storage if not isinstance(entry, CsiStorage) or entry.shared)
+        return tuple(sorted(shared, key=lambda entry: STORAGE_ORDER[entry.kind]))
+
+    @property
+    def fastest_storage(self) -> tuple[StorageEntry, ...]:
+        """The first of `shared_storage`, with those whose kind is as fast."""
+        found = self.shared_storage
+        return tuple(entry for entry in found if STORAGE_ORDER[entry.kind] == STORAGE_ORDER[found[0].kind])

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rackwright.clouds import profile
+from rackwright.compile.blueprints.box_own import NAME as BOX
 from rackwright.compile.jobs.environment import RANK_FIELD
 from rackwright.compile.serving.model_server import METRICS_SERVER
 from rackwright.spec.workload import TRAINING
-from rackwright.stackplan import PoolPlan, StackPlan
+from rackwright.stackplan import BlueprintKind, PoolPlan, StackPlan
 from rackwright.stackplan.labels import EFA_RESOURCE, ROLE_LABEL
 from rackwright.stackplan.operators import MONITORING
 from rackwright.workflow.decided import Decided
@@ -55,7 +56,12 @@ def _cluster_steps(decided: Decided, spec: str) -> Iterator[Step]:
     elif context := stack.place.account:
         yield Step("kubeconfig", "Select the cluster in your kubeconfig", f"kubectl config use-context {shlex.quote(context)}")
     yield Step("preflight", f"Check that each node has {_devices(pool)}", _node_check(pool))
-    if isinstance(decided.spec.workload, TRAINING):
+    if stack.runs_container:
+        yield Step("status", "Show the container", f"kubectl get pods -n {namespace} -l app={BOX}")
+        yield Step("logs", "Follow the log of the container", f"kubectl logs -n {namespace} -l app={BOX} -f --tail=100")
+    elif stack.kind is BlueprintKind.BOX:
+        yield Step("status", "Show the jobs and their place in the queue", f"kubectl get jobs,workloads -n {namespace}")
+    elif isinstance(decided.spec.workload, TRAINING):
         yield from _job_steps(stack, namespace, name, spec)
     else:
         yield Step("status", "Show the servers and their scaling", f"kubectl get pods,svc,scaledobject -n {namespace}")
