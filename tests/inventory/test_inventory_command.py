@@ -62,8 +62,8 @@ def test_the_written_file_is_an_inventory(client, tmp_path, capsys):
     assert inventory.cluster.model_dump(exclude_defaults=True) == {"name": "lab", "kubernetes": "1.35", "context": "lab-admin"}
     gpus, cpus = inventory.servers
     assert (gpus.node_names, gpus.gpus.model, gpus.gpus.count) == (("h100-00", "h100-01", "h100-02", "h100-03"), "h100", 8)
-    assert (gpus.fabric.kind, gpus.fabric.speed, gpus.fabric.count) == ("infiniband", "NDR", 8)
-    assert gpus.fabric.rails[3].interface == "ibs3"
+    assert (gpus.nics[0].kind, gpus.nics[0].speed, gpus.nics[0].count) == ("infiniband", "NDR", 8)
+    assert gpus.nics[0].rails[3].interface == "ibs3"
     assert [each.rack for each in gpus.nodes] == ["a0", "a0", "a1", "a1"]
     assert cpus.node_names == ("infra-0",)
     assert [(each.name, each.version) for each in inventory.installed] == [("kueue", "0.19.2"), ("gpu-operator", "v26.3.3")]

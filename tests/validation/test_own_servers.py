@@ -9,11 +9,11 @@ from rackwright.sizing.offers.own_servers import with_own_servers
 from rackwright.validation.stack import StackContext, stack_problems
 
 from tests import plans
-from tests.own_plans import own_training_case, place
+from tests.own_plans import own_fleet_case, own_training_case, place
 
 
-def found(where=None, now=datetime(2026, 11, 21, 12, tzinfo=UTC)):
-    case = own_training_case(where)
+def found(where=None, now=datetime(2026, 11, 21, 12, tzinfo=UTC), build=own_training_case):
+    case = build(where=where)
     spec, _, fit = case
     context = StackContext(plans.compiled(case), with_own_servers(Catalog.default(), spec), fit=fit, spec=spec, now=now)
     return {problem.code: problem for problem in stack_problems(context)}
@@ -40,3 +40,12 @@ def test_installed_operators_are_compared_with_the_pinned_versions(version, diff
 
 def test_charts_that_this_release_does_not_use_are_ignored():
     assert found(place(installed=[{"name": "argo-cd", "version": "7.0.0", "namespace": "argocd"}])) == {}
+
+
+def test_the_service_of_an_installed_prometheus_is_named():
+    installed = {"name": "kube-prometheus-stack", "version": "88.5.3", "namespace": "observability"}
+    problem = found(place(installed=[installed]), build=own_fleet_case)["V-178"]
+    assert (problem.level, problem.stage) == (Level.WARNING, Stage.PLAN)
+    assert "prometheus-operated in namespace observability" in problem.reason
+    assert "V-178" not in found(place(installed=[installed | {"service": "kps-prometheus"}]), build=own_fleet_case)
+    assert "V-178" not in found(place(installed=[installed])), "jobs are not scaled"

@@ -56,7 +56,7 @@ def training_plan(context: CompileContext) -> StackPlan:
         cluster=cluster_plan(context),
         pools=everything,
         addons=addons,
-        namespaces=namespaces({context.namespace: "privileged" if pool.nics else "baseline"}, releases),
+        namespaces=namespaces({context.namespace: pool.pod_security}, releases),
         releases=releases,
         manifests=(
             *team_objects(context),
@@ -66,7 +66,6 @@ def training_plan(context: CompileContext) -> StackPlan:
             *volumes,
             allow_metrics(context.namespace),
             *(default_storage_class(context.spec.name), metrics_priority()),
-            *team_access(context.namespace),
         ),
         expected_fabric=fabric_expectation(machine),
         pins=version_pins(releases, node_images(everything), addons),
@@ -75,10 +74,10 @@ def training_plan(context: CompileContext) -> StackPlan:
 
 
 def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
-    """Service account, network policies that allow what jobs need, and the secrets of the spec."""
+    """Service account, network policies that allow what jobs need, the secrets of the spec, and the role of the team."""
     namespace = context.namespace
     policies = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud), allow_within(namespace))
-    return (service_account(namespace, ACCOUNT), *policies, *run_secrets(context.spec.workload, namespace))
+    return (service_account(namespace, ACCOUNT), *policies, *run_secrets(context.spec.workload, namespace), *team_access(namespace))
 
 
 def _releases(context: CompileContext, pools: tuple[PoolPlan, ...], has_fallback: bool) -> tuple[ReleasePlan, ...]:
