@@ -37,8 +37,8 @@ def tpu_plan(context: CompileContext) -> StackPlan:
         addons=gke_addons(),
         namespaces=namespaces({context.namespace: slices[0].pod_security}, releases),
         releases=releases,
-        manifests=(
-            *team_objects(context),
+        manifests=team_objects(
+            context,
             *queues(slices, QueueQuota.of(context.machine, slices[0], place.cloud), context.namespace),
             *storage_classes(context.spec.name, slices),
         ),

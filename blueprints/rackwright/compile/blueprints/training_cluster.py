@@ -58,8 +58,8 @@ def training_plan(context: CompileContext) -> StackPlan:
         addons=addons,
         namespaces=namespaces({context.namespace: pool.pod_security}, releases),
         releases=releases,
-        manifests=(
-            *team_objects(context),
+        manifests=team_objects(
+            context,
             *queues(pools, QueueQuota.of(machine, pool, place.cloud), context.namespace, aws_topology_levels(machine) if pool.nics else ()),
             *extra_queues(context.catalog, place.cloud, extras, context.namespace),
             *efa_claims((*pools, *extras), context.namespace),
@@ -73,11 +73,17 @@ def training_plan(context: CompileContext) -> StackPlan:
     )
 
 
-def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
-    """Service account, network policies that allow what jobs need, the secrets of the spec, and the role of the team."""
+def team_objects(context: CompileContext, *objects: ManifestPlan) -> tuple[ManifestPlan, ...]:
+    """Service account, network policies that allow what jobs need, the secrets of the spec, then `objects`, then the role of the team."""
     namespace = context.namespace
     policies = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud), allow_within(namespace))
-    return (service_account(namespace, ACCOUNT), *policies, *run_secrets(context.spec.workload, namespace), *team_access(namespace))
+    return (
+        service_account(namespace, ACCOUNT),
+        *policies,
+        *run_secrets(context.spec.workload, namespace),
+        *objects,
+        *team_access(namespace),
+    )
 
 
 def _releases(context: CompileContext, pools: tuple[PoolPlan, ...], has_fallback: bool) -> tuple[ReleasePlan, ...]:

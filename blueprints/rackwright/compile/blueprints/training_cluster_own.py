@@ -17,8 +17,8 @@ from rackwright.stackplan.labels import RACK_LABEL
 def own_training_plan(context: CompileContext) -> StackPlan:
     rails, pool = rails_of(context), own_pool(context)
     operators = (*own_operators(context, rails), on_any_node(jobset()))
-    manifests = (
-        *team_objects(context),
+    manifests = team_objects(
+        context,
         *own_objects(context, rails),
         *own_queues(context, pool, rails),
         allow_metrics(context.namespace, own_metrics(context)),
