@@ -1,5 +1,6 @@
 """`rackwright inventory` on a fake API server: read only, every fact of the API, and clusters that do not answer."""
 
+import json
 import socket
 from datetime import UTC, datetime
 from typing import Any
@@ -136,6 +137,16 @@ def test_rdma_resources_without_speeds_leave_the_speed_open():
     found = document([node("a", labels=labels, has={"nvidia.com/hostdev": "8"})])
     assert found["servers"][0]["nics"] == [{"kind": "infiniband", "count": 8}]
     assert "h100: add the speed of its infiniband ports, such as `speed: NDR`" in [*open_questions(found)]
+
+
+def test_nodes_under_different_switches_keep_their_labels(tmp_path):
+    spine, leaf = "network.topology.nvidia.com/spine", "network.topology.nvidia.com/leaf"
+    found = document([node(name, labels={spine: "s1", leaf: f"leaf-{name}"}) for name in ("a", "b")])
+    (group,) = found["servers"]
+    assert group["nodes"] == [{"name": "a", "labels": {leaf: "leaf-a"}}, {"name": "b", "labels": {leaf: "leaf-b"}}]
+    (tmp_path / "lab.yaml").write_text(json.dumps(found))
+    (read,) = read_inventory(tmp_path / "lab.yaml").servers
+    assert [read.lacks_label(label) for label in (spine, leaf, "example.com/row")] == [(), (), ("a", "b")]
 
 
 def test_topology_labels_of_every_server_become_levels():
