@@ -6,10 +6,10 @@ import pytest
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.sizing.offers.own_servers import with_own_servers
-from rackwright.validation.stack import StackContext, stack_problems
+from rackwright.validation.stack import StackContext, check, stack_problems
 
 from tests import plans
-from tests.own_plans import own_fleet_case, own_training_case, place
+from tests.own_plans import own_box_case, own_fleet_case, own_training_case, place
 
 
 def found(where=None, now=datetime(2026, 11, 21, 12, tzinfo=UTC), build=own_training_case):
@@ -49,3 +49,10 @@ def test_the_service_of_an_installed_prometheus_is_named():
     assert "prometheus-operated in namespace observability" in problem.reason
     assert "V-178" not in found(place(installed=[installed | {"service": "kps-prometheus"}]), build=own_fleet_case)
     assert "V-178" not in found(place(installed=[installed])), "jobs are not scaled"
+
+
+@pytest.mark.parametrize("chart", ["kube-prometheus-stack", "gpu-operator", "network-operator", "jobset", "kueue", "keda", "lws"])
+@pytest.mark.parametrize("build", [own_training_case, own_fleet_case, own_box_case])
+def test_a_cluster_that_has_one_of_the_operators_satisfies_every_rule(chart, build):
+    where = place(installed=[{"name": chart, "version": "1.0.0", "namespace": "elsewhere"}])
+    assert check(plans.compiled(build(where=where))) == []
