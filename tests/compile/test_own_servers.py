@@ -8,7 +8,7 @@ from rackwright.compile.compile import compile_plan
 from rackwright.compile.compile_context import RunningStack
 from rackwright.stackplan import VersionPins
 
-from tests.own_plans import OWN, RAILS, own_box_case, own_training_case, own_training_plan, place
+from tests.own_plans import OWN, RAILS, own_box_case, own_fleet_case, own_training_case, own_training_plan, place
 from tests.plans import TODAY, compiled
 
 PORTS = ",".join(rail["device"] for rail in RAILS)
@@ -257,3 +257,88 @@ def test_nothing_of_a_cloud_is_in_the_plan():
     plan = own_training_plan()
     parts = (plan.buckets, plan.lustre, plan.addons, plan.identities, plan.karpenter, plan.guard)
     assert not any(parts)
+
+
+DEDICATED = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
+TOLERATED = {"key": "dedicated", "operator": "Equal", "value": "ml", "effect": "NoSchedule"}
+OBSERVED = {"name": "kube-prometheus-stack", "version": "88.5.3", "namespace": "observability"}
+
+
+def test_jobs_servers_boxes_and_their_device_plugins_tolerate_the_taints_of_the_group():
+    where = place(servers={"taints": [DEDICATED]})
+    box = one(compiled(own_box_case({"image": "registry.example/lab@sha256:0"}, where)), "StatefulSet")
+    server = one(compiled(own_fleet_case(where=where)), "Deployment")
+    group = one(compiled(own_fleet_case(8, 2, where)), "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]
+    plan = own_training_plan(where)
+    gpus = release(plan, "gpu-operator").values
+    tolerant = [
+        box["spec"]["template"]["spec"],
+        server["spec"]["template"]["spec"],
+        group["leaderTemplate"]["spec"],
+        group["workerTemplate"]["spec"],
+        one(plan, "ResourceFlavor")["spec"],
+        one(plan, "NicClusterPolicy")["spec"],
+        gpus["daemonsets"],
+        gpus["node-feature-discovery"]["worker"],
+    ]
+    assert [TOLERATED in each["tolerations"] for each in tolerant] == [True] * len(tolerant)
+
+
+def test_charts_keep_their_tolerations_for_servers_without_taints():
+    plan = own_training_plan()
+    assert "daemonsets" not in release(plan, "gpu-operator").values
+    assert "tolerations" not in one(plan, "NicClusterPolicy")["spec"]
+
+
+def test_jobs_use_the_faster_ports_whatever_their_order():
+    storage = {"kind": "infiniband", "speed": "HDR", "count": 1, "rails": [{"interface": "ibs9"}]}
+    compute = {"kind": "infiniband", "speed": "NDR", "count": 8, "rails": RAILS}
+    first, last = (own_training_plan(place(servers={"nics": nics})) for nics in ([storage, compute], [compute, storage]))
+    assert first == last
+    assert len(objects(first, "HostDeviceNetwork")) == 8
+    assert first.expected_fabric.node_bytes_per_s == 8 * 50e9
+
+
+def test_infiniband_is_used_before_faster_roce():
+    nics = [{"kind": "roce", "speed": "400 Gbit/s", "count": 8}, {"kind": "infiniband", "speed": "HDR", "count": 4}]
+    assert own_training_plan(place(servers={"nics": nics})).expected_fabric.fabric == "infiniband"
+
+
+@pytest.mark.parametrize(
+    ("installed", "url", "namespace"),
+    [
+        ([], "http://monitoring-prometheus.monitoring:9090", "monitoring"),
+        ([OBSERVED], "http://prometheus-operated.observability:9090", "observability"),
+        ([OBSERVED | {"service": "kps-prometheus"}], "http://kps-prometheus.observability:9090", "observability"),
+    ],
+)
+def test_autoscalers_and_policies_name_the_prometheus_of_the_cluster(installed, url, namespace):
+    fleet = compiled(own_fleet_case(where=place(installed=installed)))
+    triggers = one(fleet, "ScaledObject")["spec"]["triggers"]
+    assert {trigger["metadata"]["serverAddress"] for trigger in triggers} == {url}
+    policies = [*objects(fleet, "NetworkPolicy"), *objects(own_training_plan(place(installed=installed)), "NetworkPolicy")]
+    named = [body["spec"]["ingress"] for body in policies if body["metadata"]["name"] in ("allow-entrance", "allow-metrics")]
+    assert [f'"kubernetes.io/metadata.name": "{namespace}"' in json.dumps(ingress) for ingress in named] == [True, True]
+
+
+def test_the_prometheus_of_the_stack_itself_stays_when_a_later_inventory_lists_it():
+    spec, sizing, fit = own_fleet_case(where=place(installed=[OBSERVED]))
+    running = RunningStack(pins=VersionPins("1.35", charts=(("kube-prometheus-stack", "88.5.3"),)))
+    plan = compile_plan(spec, sizing, fit, today=TODAY, running=running)
+    assert one(plan, "ScaledObject")["spec"]["triggers"][0]["metadata"]["serverAddress"] == "http://monitoring-prometheus.monitoring:9090"
+
+
+@pytest.mark.parametrize("name", ["own-training", "own-box"])
+def test_teams_have_a_role_in_their_namespace(name):
+    plan = OWN[name]()
+    space = plan.namespaces[0][0]
+    assert one(plan, "Role")["metadata"]["namespace"] == space
+    assert one(plan, "RoleBinding")["subjects"] == [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": space}]
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [("own-training", "privileged"), ("own-box", "baseline"), ("own-fleet", "restricted"), ("own-fleet-wide", "privileged")],
+)
+def test_namespaces_have_the_pod_security_level_that_rdma_needs(name, level):
+    assert OWN[name]().namespaces[0][1] == level

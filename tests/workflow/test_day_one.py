@@ -117,3 +117,20 @@ def test_the_command_prints_one_command_per_step(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("# ")] == lines[::2]
     assert len(lines) == 2 * len(STEPS["llama-70b-sft"])
+
+
+@pytest.mark.parametrize(
+    ("service", "command"),
+    [
+        ("", "kubectl port-forward -n observability svc/prometheus-operated 9090:9090"),
+        (", service: kps", "kubectl port-forward -n observability svc/kps 9090:9090"),
+    ],
+)
+def test_the_dashboard_is_that_of_the_clusters_prometheus(tmp_path, service, command):
+    inventory = (ROOT / "stacks/inventories/l40s.yaml").read_text(encoding="utf-8")
+    installed = f"installed:\n  - {{name: kube-prometheus-stack, version: 88.5.3, namespace: observability{service}}}\n"
+    (tmp_path / "inventories").mkdir()
+    (tmp_path / "inventories" / "l40s.yaml").write_text(inventory + installed, encoding="utf-8")
+    (tmp_path / "chat.yaml").write_text((ROOT / "stacks/chat-onprem.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    steps = {step.name: step.command for step in day_one(Pipeline(tmp_path / "chat.yaml", TODAY).choose(), "chat.yaml")}
+    assert steps["dashboard"] == command

@@ -1,6 +1,7 @@
 """Box on own servers: a namespace with a queue for jobs on one server, or its container where the spec has one."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rackwright.compile.blueprints.own_cluster import on_any_node, own_objects, own_operators, own_stack
 from rackwright.compile.blueprints.training_cluster import ACCOUNT, team_objects
@@ -24,12 +25,12 @@ NAME = "box"
 
 def own_box_plan(context: CompileContext) -> StackPlan:
     """One server needs no RDMA networks. Without a container image, jobs use the queue."""
-    pool, image = own_pool(context), context.spec.workload.run.image
+    pool, image = replace(own_pool(context), fabric="none"), context.spec.workload.run.image
     operators = own_operators(context, None)
     releases = operators if image else (*operators, on_any_node(kueue(operators)))
     work = tuple(_container(context, pool, image)) if image else own_queues(context, pool, None)
-    manifests = (*team_objects(context), *own_objects(context, None), *work)
-    return own_stack(context, pool, releases, manifests, "baseline", (("box", image),) if image else ())
+    manifests = team_objects(context, *own_objects(context, None), *work)
+    return own_stack(context, pool, releases, manifests, pool.pod_security, (("box", image),) if image else ())
 
 
 def _container(context: CompileContext, pool: PoolPlan, image: str) -> Iterator[ManifestPlan]:
@@ -41,7 +42,7 @@ def _container(context: CompileContext, pool: PoolPlan, image: str) -> Iterator[
     spec = {
         "serviceAccountName": ACCOUNT,
         "nodeSelector": dict(pool.labels),
-        "tolerations": [{"key": pool.resource, "operator": "Exists", "effect": "NoSchedule"}, *_tolerations(pool)],
+        "tolerations": pool.device_tolerations,
         "containers": [_process(context, pool, image, memory_gib, claims)],
         "volumes": [shared_memory, *({"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims)],
     }
@@ -85,7 +86,3 @@ def _started(launch: Launch) -> Body:
     if run.command and launcher_of(launch) != NO_LAUNCHER:
         return {"command": command_of(launch)}
     return {key: list(value) for key, value in (("command", run.command), ("args", run.args)) if value}
-
-
-def _tolerations(pool: PoolPlan) -> list[Body]:
-    return [{"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect} for taint in pool.taints]

@@ -55,6 +55,7 @@ from rackwright.stackplan import (
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, SERVER_PORT
+from rackwright.stackplan.operators import STACK_METRICS
 from rackwright.stackplan.refs import machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
@@ -73,11 +74,6 @@ class Service:
     buckets: tuple[BucketPlan, ...]
     pools: tuple[PoolPlan, ...]
     server: ModelServer
-
-    @property
-    def security(self) -> str:
-        """Pod security level that the server needs; RDMA locks memory."""
-        return "privileged" if self.server.pins_memory else "baseline" if self.server.as_root else "restricted"
 
     @property
     def identity(self) -> IdentityPlan:
@@ -155,7 +151,7 @@ def _security_levels(services: tuple[Service, ...]) -> dict[str, str]:
     levels: dict[str, str] = {}
     for service in services:
         name = service.context.namespace
-        levels[name] = min(service.security, levels.get(name, service.security), key=SECURITY_LEVELS.index)
+        levels[name] = min(service.server.pod_security, levels.get(name, service.server.pod_security), key=SECURITY_LEVELS.index)
     return levels
 
 
@@ -168,7 +164,7 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
     """The model server with its network policies, weights volume and load balancer."""
     context, server, pools = service.context, service.server, service.pools
     allowed, namespace = client_ranges(context, network), context.namespace
-    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace("monitoring", SERVER_PORT)]
+    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace(STACK_METRICS.namespace, SERVER_PORT)]
     yield from access_objects(context, allow(namespace, "allow-entrance", ingress=entrance))
     if server.hosts > 1:
         yield allow_within(namespace)

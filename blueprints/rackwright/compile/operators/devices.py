@@ -9,7 +9,7 @@ from rackwright.compile.operators.helm_releases import TOLERATE_ALL, release
 from rackwright.stackplan import ManifestPlan, PoolPlan, ReleasePlan
 from rackwright.stackplan.images import UBUNTU, image_family
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_DEVICE_CLASS, RESOURCES
-from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, GPU_OPERATOR, MONITORING, NEURON_PLUGIN
+from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, GPU_OPERATOR, MONITORING, NEURON_PLUGIN, STACK_METRICS
 
 
 def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
@@ -72,13 +72,16 @@ def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
         "serviceMonitor": {"honorLabels": True},
     }
     allowed = {"securityContext": {"privileged": True, "allowPrivilegeEscalation": True}} if guarded else {}
-    return release("dcgm-exporter", "monitoring", values | allowed, (MONITORING,))
+    return release("dcgm-exporter", STACK_METRICS.namespace, values | allowed, (MONITORING,))
 
 
-def gpu_operator(fabric: bool, driver: Mapping[str, Any] = MappingProxyType({})) -> ReleasePlan:
+def gpu_operator(
+    fabric: bool, driver: Mapping[str, Any] = MappingProxyType({}), tolerations: Sequence[Mapping[str, str]] = ()
+) -> ReleasePlan:
     """GPU operator without driver upgrades under running jobs, and without GPU access by environment variables.
 
-    driver: further values of its driver.
+    driver: further values of its driver. tolerations: of its pods on GPU nodes in place of the chart's, which tolerate the taint
+    nvidia.com/gpu alone (NVIDIA/gpu-operator deployments/gpu-operator/values.yaml).
 
     The plugin's validation needs an idle GPU, so it is off; an empty variable list is rejected (NVIDIA/aicr gpu-operator/values.yaml).
     """
@@ -89,6 +92,9 @@ def gpu_operator(fabric: bool, driver: Mapping[str, Any] = MappingProxyType({}))
         "dcgmExporter": {"serviceMonitor": {"enabled": True, "honorLabels": True}},
         "gdrcopy": {"enabled": fabric},
     }
+    if tolerations:
+        tolerant = {"tolerations": [*tolerations]}
+        values |= {"daemonsets": tolerant, "node-feature-discovery": {"worker": tolerant}}
     return release(GPU_OPERATOR, GPU_OPERATOR, values, (MONITORING,))
 
 

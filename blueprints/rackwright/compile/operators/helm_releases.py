@@ -9,7 +9,7 @@ from rackwright.compile.operators.capacity_check import READY_MINUTES, WAIT_MAX_
 from rackwright.compile.operators.versions import CHARTS
 from rackwright.stackplan import DiskPlan, ManifestPlan, ReleasePlan
 from rackwright.stackplan.labels import ROLE_LABEL
-from rackwright.stackplan.operators import MONITORING
+from rackwright.stackplan.operators import MONITORING, STACK_METRICS
 
 TOLERATE_ALL = [{"operator": "Exists"}]
 PROMETHEUS = "prometheus"
@@ -19,7 +19,7 @@ PROMETHEUS_REQUESTS = {"cpu": "500m", "memory": "2Gi"}
 """Assumed, so that the scheduler keeps room for Prometheus on a system node."""
 SYSTEM_NODE_SELECTOR = {ROLE_LABEL: "system"}
 NAMESPACES = (
-    ("monitoring", "privileged"),
+    (STACK_METRICS.namespace, "privileged"),
     ("gpu-operator", "privileged"),
     ("nvidia-network-operator", "privileged"),
     ("jobset-system", "restricted"),
@@ -28,7 +28,7 @@ NAMESPACES = (
     ("lws-system", "restricted"),
 )
 """(namespace of releases, pod security level). The node exporter in `monitoring` reads the host; the GPU operator installs drivers."""
-SYSTEM_NAMESPACES = ("kube-system", "monitoring", "jobset-system", "kueue-system")
+SYSTEM_NAMESPACES = ("kube-system", STACK_METRICS.namespace, "jobset-system", "kueue-system")
 """Namespaces whose jobs Kueue must not manage: hook jobs of an operator would wait for a queue forever."""
 
 
@@ -69,10 +69,12 @@ def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, A
         "alertmanager": {"alertmanagerSpec": {"nodeSelector": SYSTEM_NODE_SELECTOR}},
         "prometheusOperator": {"nodeSelector": SYSTEM_NODE_SELECTOR},
         "grafana": {"enabled": False},
-        "fullnameOverride": "monitoring",
+        "fullnameOverride": STACK_METRICS.service.removesuffix("-prometheus"),
     }
     values |= {"additionalPrometheusRulesMap": rules} if rules else {}
-    plan = release(MONITORING, "monitoring", values, (*(() if isinstance(storage, str) else (storage.key,)), metrics_priority().key))
+    plan = release(
+        MONITORING, STACK_METRICS.namespace, values, (*(() if isinstance(storage, str) else (storage.key,)), metrics_priority().key)
+    )
     claims = () if isinstance(storage, str) else (DiskPlan(disk_gib),)
     return replace(plan, claims=claims, teardown_values={"prometheus": {"enabled": False}})
 
