@@ -11,7 +11,7 @@ from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation.checkpoints import CheckpointHost
 from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
-from rackwright.sizing.node.host_rate import Host, HostTerm, SampleWork, decoding
+from rackwright.sizing.node.host_rate import HostTerm, NodeHost, SampleWork, decoding
 from rackwright.sizing.plan import WorkloadFacts
 from rackwright.sizing.sample import image_bytes
 from rackwright.spec.spec import Spec
@@ -52,17 +52,17 @@ class HostWork:
         infers = isinstance(w, (Serve, Batch))
         return HostWork(_sample_work(w, facts), facts.checkpoint_bytes, facts.dataset_bytes, epochs, infers, links, disks)
 
-    def host(self, machine: Machine, accelerator: Accelerator | None, nodes: int) -> Host:
+    def host(self, machine: Machine, accelerator: Accelerator | None, nodes: int) -> NodeHost:
         """A node of several as one that is fed: one machine trains from its disk, several read from storage over their network, and so do
         the machines of an inference. The network counts with its baseline."""
         link, count, b = self._link(accelerator), max(machine.accelerator_count, 1), NODE_ASSUMPTIONS
         if self.infers:
-            return Host(machine.vcpus, count, machine.sustained_network_bytes_per_s, HostTerm.NETWORK, link, b.inference_worker_vcpus)
+            return NodeHost(machine.vcpus, count, machine.sustained_network_bytes_per_s, HostTerm.NETWORK, link, b.inference_worker_vcpus)
         if nodes > 1:
-            return Host(machine.vcpus, count, machine.sustained_network_bytes_per_s, HostTerm.NETWORK, link)
+            return NodeHost(machine.vcpus, count, machine.sustained_network_bytes_per_s, HostTerm.NETWORK, link)
         is_local = self.epochs > 1 and (machine.local_nvme_bytes or 0) > self.dataset_bytes > 0
         rate = None if is_local else self._disk(machine)
-        return Host(machine.vcpus, count, rate, HostTerm.DISK, link)
+        return NodeHost(machine.vcpus, count, rate, HostTerm.DISK, link)
 
     def checkpoint_host(self, machine: Machine, accelerator: Accelerator | None, nodes: int, a: Assumptions) -> CheckpointHost:
         count = max(machine.accelerator_count, 1)
