@@ -66,6 +66,12 @@ def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
     return tuple(found)
 
 
+def limits_of_workload(spec: Spec, index: int, fit: Fit) -> tuple[Goal, ...]:
+    """Limits of one of several workloads, without the budget, which is of all workloads."""
+    alone = spec.of_workload(index)
+    return limits(alone.model_copy(update={"goals": alone.goals.model_copy(update={"max_cost": None})}), fit)
+
+
 def tightest(goals: tuple[Goal, ...]) -> str:
     """The limit with the least head-room at p80."""
     worst = max(goals, key=lambda goal: goal.worst)

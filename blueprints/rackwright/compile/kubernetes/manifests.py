@@ -5,6 +5,7 @@ from typing import Any
 from rackwright.clouds import profile
 from rackwright.spec.workload import Workload
 from rackwright.stackplan import ManifestPlan, ref
+from rackwright.stackplan.namespaces import MONITORING_NAMESPACE, SYSTEM_NAMESPACE
 
 Body = dict[str, Any]
 SECRETS = "run-secrets"
@@ -82,14 +83,14 @@ def allow(namespace: str, name: str, ingress: list[Body] | None = None, egress: 
 
 def allow_basics(namespace: str, cloud: str) -> ManifestPlan:
     """DNS, the cloud's identity endpoint, and HTTPS out: object store, registry and cloud APIs."""
-    dns = {"to": [_namespace("kube-system"), *map(_block, NODE_DNS)], "ports": [_port(53, "UDP"), _port(53)]}
+    dns = {"to": [_namespace(SYSTEM_NAMESPACE), *map(_block, NODE_DNS)], "ports": [_port(53, "UDP"), _port(53)]}
     identity = [{"to": [_block(cidr)], "ports": [_port(port)]} for cidr, port in profile(cloud).identity_endpoints]
     return allow(namespace, "allow-basics", egress=[dns, *identity, {"ports": [_port(443)]}])
 
 
 def allow_metrics(namespace: str) -> ManifestPlan:
     """Allow Prometheus to read metrics on every port."""
-    return allow(namespace, "allow-metrics", ingress=[{"from": [_namespace("monitoring")]}])
+    return allow(namespace, "allow-metrics", ingress=[{"from": [_namespace(MONITORING_NAMESPACE)]}])
 
 
 def allow_within(namespace: str) -> ManifestPlan:

@@ -14,14 +14,13 @@ from rackwright.spec.infra import Place, RdmaFabric
 from rackwright.spec.inventory import Gpus, Node, ServerGroup
 from rackwright.spec.inventory_file import FORM, InventoryError, inventory_of
 from rackwright.spec.reading.model_fields import did_you_mean
+from rackwright.stackplan.namespaces import is_reserved
 from rackwright.validation.spec.registry import SpecContext, rule
 
 OPTIONS = ("node_cost", "fabric", "namespace")
 """Keys of a place that only own servers have."""
 PARTS = ("purchase", "lifetime", "electricity")
 """Keys of node_cost besides per_hour; all three are required together."""
-RESERVED_NAMESPACE = re.compile(r"kube-.+|default|monitoring|gpu-operator|nvidia-network-operator|.+-system|keda")
-"""Namespaces of Kubernetes and of the operators."""
 DRIVER_SYSTEMS = re.compile(r"(ubuntu|rhel|red hat|rocky|coreos|openshift)", re.IGNORECASE)
 """Systems for which NVIDIA publishes driver containers."""
 NETWORK_GUIDE = "https://docs.nvidia.com/networking/display/kubernetes2641/index.html"
@@ -109,7 +108,7 @@ def servers_have_the_fabric(context: SpecContext) -> Iterator[Violation]:
 def namespace_is_free(context: SpecContext) -> Iterator[Violation]:
     """The namespace of a stack is not one of Kubernetes or of an operator."""
     for at, place in context.places:
-        if place.namespace and RESERVED_NAMESPACE.fullmatch(place.namespace):
+        if place.namespace and is_reserved(place.namespace):
             message = f"The namespace {place.namespace} belongs to Kubernetes or an operator; a teardown would delete it"
             yield Violation(at / "namespace", f"use such as {context.spec.name}", message)
 

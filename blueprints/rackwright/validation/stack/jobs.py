@@ -5,18 +5,15 @@ from collections.abc import Iterator
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.namespaces import is_of_kubernetes
 from rackwright.validation.stack.registry import StackContext, context_rule, rule
 
 SESSIONS = "https://docs.aws.amazon.com/systems-manager/latest/userguide/session-manager.html"
 RUN = At() / "workloads" / 0 / "run"
-RESERVED, RESERVED_PREFIX = ("default",), "kube-"
-"""Namespaces that exist in every cluster."""
 
 
 # A warning that stops an update, as S-111 of a stack that the spec itself makes a box.
-@context_rule(
-    "S-201", Level.WARNING, "https://docs.aws.amazon.com/systems-manager/latest/userguide/session-manager.html", stage=Stage.BUILD
-)
+@context_rule("S-201", Level.WARNING, SESSIONS, stage=Stage.BUILD)
 def box_runs_no_job(context: StackContext) -> Iterator[Violation]:
     """`run` has no effect on a box, which `kind: auto` chooses for one machine."""
     if context.spec is None or not context.plan.box or context.spec.blueprint.kind == "box":
@@ -32,6 +29,6 @@ def box_runs_no_job(context: StackContext) -> Iterator[Violation]:
 def namespaces_are_the_stacks_own(plan: StackPlan) -> Iterator[Violation]:
     """The namespaces of a stack are its own; `default` and names that start with kube- belong to Kubernetes."""
     for index, (name, _) in enumerate(plan.namespaces):
-        if name in RESERVED or name.startswith(RESERVED_PREFIX):
+        if is_of_kubernetes(name):
             message = f"Namespace {name} belongs to Kubernetes; a stack would change its Pod Security level and delete it at its end"
             yield Violation(At() / "namespaces" / index, "use a namespace of the team, such as team-nlp", message)
