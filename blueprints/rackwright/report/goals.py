@@ -58,7 +58,7 @@ def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
             found.append(Goal(f"{label}, p{goal.percentile:g}", span(goal.target), expected, likely / goal.target, slow / goal.target))
     for note in fit.tightest:
         if note.kind in (NoteKind.HOST_LIMIT, NoteKind.HOST_LIMIT_OF_SERVICE):
-            fed, able = (f"{float(note.values[name]):,.0f} samples/s" for name in ("samples_per_s", "wanted_per_s"))
+            fed, able = (f"{note.number(name):,.0f} samples/s" for name in ("samples_per_s", "wanted_per_s"))
             each = " of a machine" if note.kind is NoteKind.HOST_LIMIT_OF_SERVICE else ""
             found.append(Goal("Input pipeline", f"{able} that the accelerators{each} process", fed, 1.0, 1.0))
     fill, allowed = fit.memory.fill, fit.memory.max_fill

@@ -100,6 +100,6 @@ def _sample_work(w: Pretrain | Finetune | Serve | Batch | Custom, facts: Workloa
     if not trains and facts.unit == "image" and architecture_of(w.model)[0].kind == "diffusion":
         return SampleWork(b.encode_s, read_bytes=b.diffusion_bytes)
     if facts.unit == "document" and facts.sample:
-        return SampleWork(float(facts.sample.values["tokens"]) / b.tokens_per_s)
+        return SampleWork(facts.sample.number("tokens") / b.tokens_per_s)
     size = sample_bytes(w)
     return decoding(size, trains) if size else SampleWork()
