@@ -124,5 +124,5 @@ class Note:
         """One of its numbers; TypeError for limits."""
         value = self.values[name]
         if isinstance(value, tuple):
-            raise TypeError(f"{name} of {self.kind} is no number")
+            raise TypeError(name)
         return float(value)
