@@ -11,17 +11,17 @@ from rackwright.estimator.serving import memory, throughput
 from rackwright.estimator.serving.iteration import iteration_seconds, prefill_seconds
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.calibrated import calibrated
+from rackwright.sizing.inputs.workload_inputs import workload_inputs
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.metrics import OptionEffect, OptionValue, ReplicaFigures
 from rackwright.sizing.offers.node_counts import searchable_fleet
 from rackwright.sizing.plan import Fit
-from rackwright.sizing.search.disaggregation import pooled
-from rackwright.sizing.search.replicas import LOWEST_RATE, ServingLayouts, serving_layouts
 from rackwright.sizing.search.search import weight_format
-from rackwright.sizing.search.serving import highest_rates
+from rackwright.sizing.search.serving.best_serving import highest_rates
+from rackwright.sizing.search.serving.disaggregation import pooled
+from rackwright.sizing.search.serving.replicas import LOWEST_RATE, ServingLayouts, serving_layouts
 from rackwright.sizing.search.target import Target, TargetArrays
 from rackwright.sizing.selection.ranking import identity
-from rackwright.sizing.workload_inputs import workload_inputs
 from rackwright.spec.base import Part
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Batch, Serve

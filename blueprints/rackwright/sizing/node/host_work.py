@@ -9,11 +9,11 @@ from rackwright.catalog.rows import Accelerator, Machine
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation.checkpoints import CheckpointHost
-from rackwright.sizing.model_of_spec import architecture_of
+from rackwright.sizing.inputs.model_of_spec import architecture_of
+from rackwright.sizing.inputs.sample import image_bytes
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
 from rackwright.sizing.node.host_rate import HostTerm, NodeHost, SampleWork, decoding
 from rackwright.sizing.plan import WorkloadFacts
-from rackwright.sizing.sample import image_bytes
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Pretrain, Serve
 
