@@ -32,7 +32,7 @@ from rackwright.estimator.case import stack_cases
 from rackwright.estimator.dataset.columns.cells import BrokenCell
 from rackwright.estimator.dataset.columns.measured import METRICS, UNITS, measured_value
 from rackwright.estimator.dataset.columns.scoring import exclusion_reason, scoring_rule
-from rackwright.estimator.dataset.runs import DATA, MeasuredRun, RowReading, cell_label, row_readings, runs_of_model
+from rackwright.estimator.dataset.runs import DATA, MeasuredValue, RowReading, cell_label, row_readings, runs_of_model
 from rackwright.estimator.result import PredictionInterval
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.files import write_text
@@ -173,7 +173,7 @@ def _ran_or_not(made: Sequence[Line]) -> list[tuple[PredictionInterval, float, b
     ]  # fmt: skip
 
 
-def folded(key: str | Callable[[MeasuredRun], str], only: Callable[[FittedModel], bool] = lambda _: True) -> list[Point]:
+def folded(key: str | Callable[[MeasuredValue], str], only: Callable[[FittedModel], bool] = lambda _: True) -> list[Point]:
     """Predictions of refits that never saw what they predict. The interval of a fold comes from the residuals of other runs."""
     points: list[Point] = []
     for model in (m for m in registry() if only(m)):
@@ -197,7 +197,7 @@ def _values_of(model: FittedModel, fold: fit.Fold) -> np.ndarray:
         return np.broadcast_to(model.predict(stack_cases(cases), fold.coefficients), len(cases))
 
 
-def serving_cell(run: MeasuredRun) -> str:
+def serving_cell(run: MeasuredValue) -> str:
     """hardware x model x TP x backend."""
     return f"{run.accelerator} {run.case.network.total:g} {run.case.tensor:g} {run.case.engine}"
 

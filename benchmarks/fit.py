@@ -20,7 +20,7 @@ import numpy as np
 from rackwright.estimator.calibration.coefficients import FILE, MAX_COEFFICIENTS, FittedModel, ResidualQuantiles, bounds, fitted_fields
 from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import stack_cases
-from rackwright.estimator.dataset.runs import DATA, MeasuredRun, runs_of_model
+from rackwright.estimator.dataset.runs import DATA, MeasuredValue, runs_of_model
 from rackwright.files import write_text
 from scipy.optimize import least_squares
 
@@ -48,10 +48,10 @@ class Fold:
     """Coefficients and what they are judged on."""
 
     coefficients: Any
-    held: Sequence[MeasuredRun]
+    held: Sequence[MeasuredValue]
 
 
-def fit(model: FittedModel, given: Sequence[MeasuredRun]) -> Any:
+def fit(model: FittedModel, given: Sequence[MeasuredValue]) -> Any:
     """The coefficients that fit `given`, rounded to DIGITS significant digits; the priors where there is nothing to fit."""
     if not given:
         return model.kind()
@@ -70,7 +70,7 @@ def fit(model: FittedModel, given: Sequence[MeasuredRun]) -> Any:
     return _named(model, np.clip(_rounded(found.x), low, high))
 
 
-def folds(model: FittedModel, given: Sequence[MeasuredRun], key: str | Callable[[MeasuredRun], str] = "group") -> list[Fold]:
+def folds(model: FittedModel, given: Sequence[MeasuredValue], key: str | Callable[[MeasuredValue], str] = "group") -> list[Fold]:
     """Refits that each leave out a fifth of the groups (or of what a function of the run names), or one value of a label of WHOLE."""
     label = engine if key == "engine" else attrgetter(key) if isinstance(key, str) else key
     bins = [label(run) if key in WHOLE else _fold(label(run)) for run in given]
@@ -81,13 +81,13 @@ def folds(model: FittedModel, given: Sequence[MeasuredRun], key: str | Callable[
     return made
 
 
-def judged(model: FittedModel, given: Sequence[MeasuredRun]) -> list[Fold]:
+def judged(model: FittedModel, given: Sequence[MeasuredValue]) -> list[Fold]:
     """Every fold that speaks for the intervals; runs of one engine alone say nothing of another."""
     keys = [key for key in JUDGED_BY if key != "engine" or len(set(map(engine, given))) > 1]
     return [fold for key in keys for fold in folds(model, given, key)]
 
 
-def engine(run: MeasuredRun) -> str:
+def engine(run: MeasuredValue) -> str:
     """Family of the trainer or server."""
     return str(getattr(run.case, "step", run.case).engine)
 
@@ -144,7 +144,7 @@ def _rounded(x: np.ndarray) -> np.ndarray:
     return np.array([float(f"{v:.{DIGITS}g}") for v in x])
 
 
-def _weights(given: Sequence[MeasuredRun]) -> np.ndarray:
+def _weights(given: Sequence[MeasuredValue]) -> np.ndarray:
     cells = [run.cell for run in given]
     return np.array([cells.count(cell) ** -0.25 for cell in cells])
 

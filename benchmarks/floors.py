@@ -13,7 +13,7 @@ from functools import cache
 from statistics import mean
 
 from rackwright.estimator.calibration.registry import registry
-from rackwright.estimator.dataset.runs import MeasuredRun, row_readings, runs_of_model
+from rackwright.estimator.dataset.runs import MeasuredValue, row_readings, runs_of_model
 from tables import table
 
 SHOWN = 4
@@ -32,7 +32,7 @@ SET_HEAD = ("table", "highest / lowest", "floor", "rows (measured)", "source")
 class EqualRuns:
     """Runs of one table with equal inputs, two or more."""
 
-    runs: tuple[MeasuredRun, ...]
+    runs: tuple[MeasuredValue, ...]
 
     @property
     def spread(self) -> float:
@@ -47,9 +47,9 @@ class EqualRuns:
         return min(mean(abs(guess / value - 1) for value in values) for guess in values)
 
 
-def equal_runs(given: Iterable[MeasuredRun]) -> list[EqualRuns]:
+def equal_runs(given: Iterable[MeasuredValue]) -> list[EqualRuns]:
     """Return the sets of equal runs, those of the highest floor first."""
-    sets: dict[tuple[str, str], list[MeasuredRun]] = defaultdict(list)
+    sets: dict[tuple[str, str], list[MeasuredValue]] = defaultdict(list)
     for run in given:
         step = getattr(run.case, "step", run.case)
         inputs = replace(step, released=0.0) if hasattr(step, "released") else step
@@ -59,7 +59,7 @@ def equal_runs(given: Iterable[MeasuredRun]) -> list[EqualRuns]:
     return sorted(found, key=lambda s: (-s.floor, s.runs[0].row_id))
 
 
-def page(given: Sequence[MeasuredRun] | None = None) -> str:
+def page(given: Sequence[MeasuredValue] | None = None) -> str:
     """Return the section of docs/accuracy.md. given: default: the scored runs of every model."""
     runs = [run for model in registry() for run in runs_of_model(model)] if given is None else given
     found, names = equal_runs(runs), list(dict.fromkeys(run.table for run in runs if run.table))

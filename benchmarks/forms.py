@@ -18,7 +18,7 @@ import numpy as np
 from rackwright.estimator.calibration.coefficients import FittedModel
 from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import stack_cases
-from rackwright.estimator.dataset.runs import MeasuredRun, runs_of_model
+from rackwright.estimator.dataset.runs import MeasuredValue, runs_of_model
 from tables import table
 
 FORMS: Mapping[str, Mapping[str, Mapping[str, float]]] = {
@@ -44,7 +44,7 @@ class NestedFold:
     """One outer fold. form: chosen on its training rows; predicted: of `held`, by that form."""
 
     form: str
-    held: Sequence[MeasuredRun]
+    held: Sequence[MeasuredValue]
     predicted: np.ndarray
 
 
@@ -53,12 +53,12 @@ def form(model: FittedModel, constants: Mapping[str, float]) -> FittedModel:
     return replace(model, kind=type(model.kind.__name__, (model.kind,), dict(constants)))
 
 
-def choose(forms: Mapping[str, FittedModel], given: Sequence[MeasuredRun], tables: Sequence[str]) -> str:
+def choose(forms: Mapping[str, FittedModel], given: Sequence[MeasuredValue], tables: Sequence[str]) -> str:
     """Return the name of the form with the least mean error of grouped folds of `given`; the first of equals."""
     return min(forms, key=lambda name: grouped_error(forms[name], given, tables))
 
 
-def grouped_error(model: FittedModel, given: Sequence[MeasuredRun], tables: Sequence[str]) -> float:
+def grouped_error(model: FittedModel, given: Sequence[MeasuredValue], tables: Sequence[str]) -> float:
     """Return the mean over tables of the mean absolute error, as a share, in grouped folds of `given`."""
     found = [
         pair for fold in fit.folds(model, given) for pair in zip(fold.held, _predicted(model, fold.coefficients, fold.held), strict=True)
@@ -66,12 +66,12 @@ def grouped_error(model: FittedModel, given: Sequence[MeasuredRun], tables: Sequ
     return mean(errors(found, table) for table in tables)
 
 
-def errors(found: Sequence[tuple[MeasuredRun, float]], table: str) -> float:
+def errors(found: Sequence[tuple[MeasuredValue, float]], table: str) -> float:
     """Return the mean absolute error, as a share, of (run, prediction) of one table; 0 without runs."""
     return mean([abs(value / run.measured - 1) for run, value in found if run.table == table] or [0.0])
 
 
-def nested_folds(forms: Mapping[str, FittedModel], given: Sequence[MeasuredRun], tables: Sequence[str]) -> list[NestedFold]:
+def nested_folds(forms: Mapping[str, FittedModel], given: Sequence[MeasuredValue], tables: Sequence[str]) -> list[NestedFold]:
     """Return one fold for each fifth of the groups, with the form that its training rows choose."""
     made = []
     first = next(iter(forms.values()))
@@ -83,13 +83,13 @@ def nested_folds(forms: Mapping[str, FittedModel], given: Sequence[MeasuredRun],
     return made
 
 
-def _folded(model: FittedModel, given: Sequence[MeasuredRun]) -> list[tuple[MeasuredRun, float]]:
+def _folded(model: FittedModel, given: Sequence[MeasuredValue]) -> list[tuple[MeasuredValue, float]]:
     """Return (run, prediction) of grouped folds."""
     made = fit.folds(model, given)
     return [pair for fold in made for pair in zip(fold.held, _predicted(model, fold.coefficients, fold.held), strict=True)]
 
 
-def _predicted(model: FittedModel, coefficients: Any, runs: Sequence[MeasuredRun]) -> np.ndarray:
+def _predicted(model: FittedModel, coefficients: Any, runs: Sequence[MeasuredValue]) -> np.ndarray:
     with np.errstate(all="ignore"):
         return np.broadcast_to(model.predict(stack_cases([run.case for run in runs]), coefficients), len(runs))
 

@@ -18,7 +18,7 @@ import fit
 import numpy as np
 from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import stack_cases
-from rackwright.estimator.dataset.runs import MeasuredRun, runs_of_model, scored_runs
+from rackwright.estimator.dataset.runs import MeasuredValue, runs_of_model, scored_runs
 from tables import table
 
 ASKED = (
@@ -53,23 +53,23 @@ class Choice:
     best: str
 
 
-def work_of(run: MeasuredRun) -> tuple[float, ...]:
+def work_of(run: MeasuredValue) -> tuple[float, ...]:
     """What runs of a group must share to be ways of doing the same."""
     case = run.case
     return (float(case.input), float(case.output)) if hasattr(case, "kv_element") else (float(case.sequence),)
 
 
-def choices(given: Iterable[MeasuredRun], predicted: Mapping[str, float], whole_groups: bool = False) -> list[Choice]:
+def choices(given: Iterable[MeasuredValue], predicted: Mapping[str, float], whole_groups: bool = False) -> list[Choice]:
     """One for every decision set, those that regret most first. predicted: by row_id, rate per accelerator; rows it lacks are never
     chosen. whole_groups: sets of all work together, as group_key says literally."""
-    sets: dict[tuple, list[MeasuredRun]] = defaultdict(list)
+    sets: dict[tuple, list[MeasuredValue]] = defaultdict(list)
     for run in given:
         sets[(run.group, *(() if whole_groups else (work_of(run),)))].append(run)
     made = [_choice(held, predicted) for held in sets.values() if len(held) > 1]
     return sorted(made, key=lambda c: (-c.regret, c.group, c.work))
 
 
-def _choice(held: Sequence[MeasuredRun], predicted: Mapping[str, float]) -> Choice:
+def _choice(held: Sequence[MeasuredValue], predicted: Mapping[str, float]) -> Choice:
     said = [predicted.get(run.row_id, 0.0) for run in held]
     alike = [run for run, value in zip(held, said, strict=True) if value >= max(said) * (1 - 1e-9)]
     best = max(held, key=lambda run: run.measured)
@@ -108,7 +108,7 @@ def tables(predicted: Mapping[str, float] | None = None) -> str:
     return f"{table(HEAD, rows)}\n\nSets that regret most.\n\n{table(WORST_HEAD, worst)}\n"
 
 
-def _online(run: MeasuredRun) -> bool:
+def _online(run: MeasuredValue) -> bool:
     """A server under a given load; there is no rate to choose by."""
     return run.csv.startswith("inference") and not np.isinf(run.case.concurrency)
 

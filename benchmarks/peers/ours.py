@@ -14,7 +14,7 @@ from rackwright.diagnostics.errors import RackwrightError
 from rackwright.estimator.calibration.coefficients import FittedModel, calibration
 from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import stack_cases
-from rackwright.estimator.dataset.runs import MeasuredRun, row_readings, runs_of_model
+from rackwright.estimator.dataset.runs import MeasuredValue, row_readings, runs_of_model
 from rackwright.estimator.estimate import estimate
 from rackwright.sizing.size import size
 from rackwright.spec import read
@@ -71,7 +71,7 @@ def _of(model: FittedModel, cells: dict[str, dict[str, str]]) -> list[Row]:
     ]
 
 
-def _values(model: FittedModel, given: Sequence[MeasuredRun], coefficients: Any) -> np.ndarray:
+def _values(model: FittedModel, given: Sequence[MeasuredValue], coefficients: Any) -> np.ndarray:
     with np.errstate(all="ignore"):
         return np.broadcast_to(model.predict(stack_cases([run.case for run in given]), coefficients), len(given))
 

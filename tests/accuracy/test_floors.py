@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import floors
 import pytest
-from rackwright.estimator.dataset.runs import MeasuredRun
+from rackwright.estimator.dataset.runs import MeasuredValue
 
 
 @dataclass(frozen=True)
@@ -13,8 +13,8 @@ class Inputs:
     released: float = 0.0
 
 
-def run(row_id: str, measured: float, tokens: float = 4.0, released: float = 0.0) -> MeasuredRun:
-    return MeasuredRun("training_throughput", row_id, "rate", measured, Inputs(tokens, released), "cell", "g", "A", "F", "tokens/s dense")
+def run(row_id: str, measured: float, tokens: float = 4.0, released: float = 0.0) -> MeasuredValue:
+    return MeasuredValue("training_throughput", row_id, "rate", measured, Inputs(tokens, released), "cell", "g", "A", "F", "tokens/s dense")
 
 
 def test_equal_inputs_form_a_set_whatever_their_release():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rackwright.estimator.calibration.coefficients import FittedModel, fitted
 from rackwright.estimator.calibration.registry import registry
-from rackwright.estimator.dataset.runs import MeasuredRun
+from rackwright.estimator.dataset.runs import MeasuredValue
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ MODEL = FittedModel(
 )  # fmt: skip
 
 
-def runs(exponent: float) -> list[MeasuredRun]:
+def runs(exponent: float) -> list[MeasuredValue]:
     sizes = np.geomspace(1.0, 100.0, 40)
     return [
-        MeasuredRun("x", f"R{i}", "rate", float(2 * size**exponent), Size(float(size)), "cell", f"group {i}", "A", "F", "rates")
+        MeasuredValue("x", f"R{i}", "rate", float(2 * size**exponent), Size(float(size)), "cell", f"group {i}", "A", "F", "rates")
         for i, size in enumerate(sizes)
     ]
 

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 import regret
-from rackwright.estimator.dataset.runs import MeasuredRun, scored_runs
+from rackwright.estimator.dataset.runs import MeasuredValue, scored_runs
 
 
-def run(row: str, rate: float, group: str = "g", sequence: int = 4096) -> MeasuredRun:
+def run(row: str, rate: float, group: str = "g", sequence: int = 4096) -> MeasuredValue:
     case = SimpleNamespace(sequence=sequence)
-    return MeasuredRun("training_throughput", row, "tokens_per_s_per_accel", rate, case, "cell", group, "H100", "llama")
+    return MeasuredValue("training_throughput", row, "tokens_per_s_per_accel", rate, case, "cell", group, "H100", "llama")
 
 
 def test_regret_is_best_over_chosen():

@@ -9,8 +9,8 @@ import pytest
 from rackwright.report.terminal.explain import _speed_rows
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.evaluation.evaluate import p80
+from rackwright.sizing.inputs.training_recipe import ADAPTERS, FULL
 from rackwright.sizing.plan import Fit, SizingPlan
-from rackwright.sizing.training_recipe import ADAPTERS, FULL
 from rackwright.spec.workload import Serve
 from rackwright.wording.formatting import span, usd
 from rackwright.workflow.load import load

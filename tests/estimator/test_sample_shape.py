@@ -5,7 +5,7 @@ from rackwright.catalog.models import library
 from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.estimator.model.sample_shape import with_document_length, with_image_size
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.sample import request_sample
+from rackwright.sizing.inputs.sample import request_sample
 from rackwright.spec.media import Audio
 from rackwright.spec.workload import Batch
 

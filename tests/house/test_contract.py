@@ -71,12 +71,6 @@ def test_every_rule_links_to_its_source():
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("rackwright.compile.operators.queues:HUGE_PAGES_MIB", "rackwright_pulumi.aws.autoscaling:HUGE_PAGES_MIB"),
-        ("rackwright.stackplan.labels:EFA_RESOURCE", "rackwright_pulumi.aws.autoscaling:FABRIC"),
-        ("rackwright.compile.blueprints.inference_fleet_eks:HUGE_PAGES", "rackwright_pulumi.aws.autoscaling:HUGE_PAGES"),
-        ("rackwright.stackplan.operators:CLUSTER_AUTOSCALER", "rackwright_pulumi.aws.autoscaling:ACCOUNT"),
-        ("rackwright.stackplan.addresses:MACHINE_PURPOSES", "rackwright_pulumi.aws.network.subnets:MACHINES"),
-        ("rackwright.stackplan.addresses:CONTROL_PURPOSES", "rackwright_pulumi.aws.network.subnets:CONTROL"),
         ("rackwright.compile.kubernetes.aws.karpenter:INTERFACE_TYPES", "rackwright_pulumi.aws.pool.launch_template:INTERFACE_TYPES"),
         ("rackwright.compile.kubernetes.aws.karpenter:MEMLOCK_BYTES", "rackwright_pulumi.aws.pool.al2023:LIMITS.RLIMIT_MEMLOCK"),
         ("rackwright.validation.stack.nodes.images:USER_DATA_BYTES", "rackwright_pulumi.aws.pool.user_data:LIMIT_BYTES"),

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.model import flops
 from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.inputs.training_recipe import adapted, full
 from rackwright.sizing.job import TrainingJob
-from rackwright.sizing.search.branch_and_bound import SearchSpace
-from rackwright.sizing.search.layouts import PinnedLayout, enumerate_layouts
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.target import Target, TargetArrays
-from rackwright.sizing.search.training import best_training
-from rackwright.sizing.training_recipe import adapted, full
+from rackwright.sizing.search.training.best_training import best_training
+from rackwright.sizing.search.training.branch_and_bound import SearchSpace
+from rackwright.sizing.search.training.layouts import PinnedLayout, enumerate_layouts
 
 from tests.sizing.helpers import network, servers
 

@@ -10,7 +10,7 @@ from rackwright.report.terminal.explain import _speed_rows
 from rackwright.sizing.economics.serving import economics_of
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
-from rackwright.sizing.node.host_rate import Host, HostTerm, SampleWork, decoding, host_rate
+from rackwright.sizing.node.host_rate import HostTerm, NodeHost, SampleWork, decoding, host_rate
 from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import WorkloadFacts
 from rackwright.sizing.rejection import Limit, Reason
@@ -34,36 +34,36 @@ def on(machine: str, epochs: int = 30, size: str = "138 GB", nodes: int = 1):
 def test_half_of_the_processors_feed_half_of_the_images():
     """8 accelerators take 6,711 images/s, which needs 1 + 2 x 8 + 6,711 x 0.011 = 90.8 vCPU. The 44.9 beside the system's one of 45.9
     are half of the other 89.8 and feed 3,355; the launching processes need less at that rate as well."""
-    found = host_rate(Host(vcpus=46, accelerators=8), IMAGE, 6711)
+    found = host_rate(NodeHost(vcpus=46, accelerators=8), IMAGE, 6711)
     assert found.samples_per_s == pytest.approx(45 / (0.011 + 16 / 6711))
     assert found.samples_per_s == pytest.approx(6711 / 2, rel=0.005)
     assert found.term is HostTerm.PROCESSORS
 
 
 def test_enough_processors_leave_the_rate():
-    assert host_rate(Host(91, 8), IMAGE, 6711) == host_rate(Host(None, 8), IMAGE, 6711)
-    assert (host_rate(Host(91, 8), IMAGE, 6711).samples_per_s, host_rate(Host(91, 8), IMAGE, 6711).term) == (6711, None)
+    assert host_rate(NodeHost(91, 8), IMAGE, 6711) == host_rate(NodeHost(None, 8), IMAGE, 6711)
+    assert (host_rate(NodeHost(91, 8), IMAGE, 6711).samples_per_s, host_rate(NodeHost(91, 8), IMAGE, 6711).term) == (6711, None)
 
 
 def test_the_lowest_term_limits():
     """A baseline of 2.5 Gbit/s reads 312.5 MB/s / 110 kB = 2,841 images/s, a link of 25 GB/s takes 25e9 / 1.1e6 = 22,727."""
-    read = Host(192, 8, 312.5e6, HostTerm.NETWORK, 25e9)
+    read = NodeHost(192, 8, 312.5e6, HostTerm.NETWORK, 25e9)
     assert host_rate(read, IMAGE, 6711).samples_per_s == pytest.approx(2840.9, abs=0.1)
     assert host_rate(read, IMAGE, 6711).term is HostTerm.NETWORK
     assert host_rate(replace(read, storage=HostTerm.DISK), IMAGE, 6711).term is HostTerm.DISK
-    link = Host(4096, 1, 1e12, HostTerm.DISK, 25e9)
+    link = NodeHost(4096, 1, 1e12, HostTerm.DISK, 25e9)
     assert host_rate(link, IMAGE, 50_000).samples_per_s == pytest.approx(22_727, abs=1)
     assert host_rate(link, IMAGE, 50_000).term is HostTerm.LINK
 
 
 def test_text_and_unpublished_rates_limit_nothing():
-    assert host_rate(Host(1, 8), SampleWork(), 100).term is None
-    assert host_rate(Host(None, 8, None), IMAGE, 1e9).term is None
+    assert host_rate(NodeHost(1, 8), SampleWork(), 100).term is None
+    assert host_rate(NodeHost(None, 8, None), IMAGE, 1e9).term is None
 
 
 @given(st.integers(2, 256), st.integers(1, 16), st.floats(1, 1e5))
 def test_a_host_never_speeds_up_and_more_processors_never_slow_down(vcpus, accelerators, wanted):
-    few, many = (host_rate(Host(count, accelerators), IMAGE, wanted).samples_per_s for count in (vcpus, 2 * vcpus))
+    few, many = (host_rate(NodeHost(count, accelerators), IMAGE, wanted).samples_per_s for count in (vcpus, 2 * vcpus))
     assert few <= many <= wanted
 
 
@@ -162,8 +162,8 @@ def test_tokenizers_limit_encoders():
     batch = served(BERT.format("batch", "data: {samples: 1e8}"), "p5.4xlarge").chosen
     text = SampleWork(512 / 0.5e6)
     full = batch.speed.samples_per_s if batch.speed.input_s is None else None
-    assert host_rate(Host(4, 1, worker_vcpus=1), text, 1e6).samples_per_s == pytest.approx(3 / (512 / 0.5e6), rel=0.01)
-    assert full is None or full <= host_rate(Host(16, 1, worker_vcpus=1), text, full).samples_per_s
+    assert host_rate(NodeHost(4, 1, worker_vcpus=1), text, 1e6).samples_per_s == pytest.approx(3 / (512 / 0.5e6), rel=0.01)
+    assert full is None or full <= host_rate(NodeHost(16, 1, worker_vcpus=1), text, full).samples_per_s
     small, large = (served(BERT.format("batch", "data: {samples: 1e8}"), name).chosen for name in ("g6e.xlarge", "g6e.4xlarge"))
     assert small.speed.samples_per_s <= large.speed.samples_per_s
 
@@ -174,5 +174,5 @@ def test_a_batch_reads_its_samples_over_the_baseline_of_its_network():
     machine, work = Catalog.default().machine("g6e.48xlarge"), decoding(10e6, trains=False)
     fit = served(job, "g6e.48xlarge").chosen
     sent = machine.sustained_network_bytes_per_s / 10e6
-    decoded = host_rate(Host(machine.vcpus, 8, worker_vcpus=1), work, 1e6).samples_per_s
+    decoded = host_rate(NodeHost(machine.vcpus, 8, worker_vcpus=1), work, 1e6).samples_per_s
     assert fit.speed.samples_per_s == pytest.approx(min(sent, decoded), rel=0.01)

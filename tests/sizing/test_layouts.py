@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.sizing.rejection import Reason
-from rackwright.sizing.search.layouts import Grid, JobShape, Layouts, PinnedLayout, context_ways, enumerate_layouts, why_none
+from rackwright.sizing.search.training.layouts import Grid, JobShape, Layouts, PinnedLayout, context_ways, enumerate_layouts, why_none
 
 LLAMA = JobShape(layers=32, heads=32, kv_heads=8, experts=0, contexts=(1,), batch=64)
 DEEPSEEK = JobShape(layers=61, heads=128, kv_heads=128, experts=256, contexts=(1,), batch=1024)

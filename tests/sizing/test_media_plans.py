@@ -1,7 +1,7 @@
 """Images, audio and documents: batches, latency under load, input pipeline, units."""
 
 import pytest
-from rackwright.sizing.node.host_rate import Host, decoding, host_rate
+from rackwright.sizing.node.host_rate import NodeHost, decoding, host_rate
 from rackwright.sizing.note import NoteKind
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.unit import unit_cost
@@ -120,7 +120,7 @@ def test_the_older_description_gives_the_same_plan():
 def test_the_cpus_of_a_machine_limit_the_training_of_a_vision_model():
     p = of(f"{TRAIN}, {IMAGENET}", "g6e.xlarge")
     fit, note = p.chosen, p.chosen.tightest[0]
-    decoded = host_rate(Host(4, 1), decoding(138e9 / 1281167), note.values["wanted_per_s"]).samples_per_s
+    decoded = host_rate(NodeHost(4, 1), decoding(138e9 / 1281167), note.values["wanted_per_s"]).samples_per_s
     assert fit.speed.samples_per_s == pytest.approx(decoded)
     assert fit.speed.step_s == pytest.approx(1024 / decoded)
     assert note.kind is NoteKind.HOST_LIMIT

@@ -2,8 +2,8 @@
 
 import pytest
 from rackwright.estimator.model.from_architecture import model_dimensions
+from rackwright.sizing.inputs.model_of_spec import architecture_of
 from rackwright.sizing.job import SFT
-from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.sizing.rejection import Reason
 from rackwright.spec.workload_parts import Model

@@ -14,8 +14,8 @@ from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import ServingJob, weight_bytes
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.search.outcome import Outcome
-from rackwright.sizing.search.replicas import MAX_REPLICAS, ServingLayouts, lognormal_sigma, serving_layouts
-from rackwright.sizing.search.serving import best_batch, best_serving
+from rackwright.sizing.search.serving.best_serving import best_batch, best_serving
+from rackwright.sizing.search.serving.replicas import MAX_REPLICAS, ServingLayouts, lognormal_sigma, serving_layouts
 from rackwright.sizing.search.target import Target, TargetArrays
 
 from tests.sizing.helpers import network, servers

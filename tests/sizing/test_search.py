@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rackwright.sizing.search import training_estimates
-from rackwright.sizing.search.branch_and_bound import LayoutTrials, SearchSpace, fastest_layouts
 from rackwright.sizing.search.target import TargetArrays
+from rackwright.sizing.search.training import training_estimates
+from rackwright.sizing.search.training.branch_and_bound import LayoutTrials, SearchSpace, fastest_layouts
 
 from tests.sizing.helpers import servers
 from tests.sizing.jobs import ACCELERATORS, best, job, jobs, space, targets, with_memory, with_wires

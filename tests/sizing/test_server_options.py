@@ -1,6 +1,7 @@
 """Options of a model server: each changes memory, latency or rate of the chosen replica, and the plan shows by how much."""
 
 import pytest
+from rackwright.sizing.plan import SizingPlan
 from rackwright.wording.option_effects import option_text
 
 from tests.sizing.helpers import AWS, plan, serve
@@ -88,6 +89,31 @@ def test_the_text_has_the_figures_before_and_after():
     text = option_text(effect("kv_dtype: int8"))
     assert text.startswith("kv_dtype int8: KV cache ")
     assert "requests/s to" in text
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "text"),
+    [
+        ("speculation: {draft: 4, acceptance: 70 %}", {"draft": 4, "acceptance": 0.7}, "speculation 4 drafts, 70% accepted: "),
+        ("prefix_cache_hit_rate: 50 %", 0.5, "prefix_cache_hit_rate 50%: "),
+        ("disaggregation: {prefill: 2, decode: 3}", {"prefill": 2, "decode": 3}, "disaggregation 2 prefill, 3 decode: "),
+        ("chunked_prefill: false", False, "chunked_prefill false: "),
+        ("max_batched_tokens: 1024", 1024, "max_batched_tokens 1024: "),
+    ],
+)
+def test_an_effect_holds_the_value_of_the_spec_and_wording_formats_it(option, value, text):
+    found = plan(serve(more=f"{GOALS}, {option}"))
+    (it,) = found.options
+    given = {key: it.value[key] for key in value} if isinstance(value, dict) else it.value
+    assert given == pytest.approx(value)
+    assert option_text(it).startswith(text)
+    assert SizingPlan.from_json(found.to_json()).options == found.options
+
+
+def test_pools_that_sizing_chose_are_beside_the_mode():
+    it = effect("disaggregation: auto", LONG, PINNED)
+    assert it.value == "auto"
+    assert option_text(it).startswith(f"disaggregation auto ({it.searched['prefill']} prefill, {it.searched['decode']} decode): ")
 
 
 def test_a_plan_without_options_lists_none():

@@ -12,7 +12,7 @@ from rackwright.estimator.serving.memory import kv_tokens
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.plan import Fit
-from rackwright.sizing.search.replicas import ServingLayouts, serving_layouts
+from rackwright.sizing.search.serving.replicas import ServingLayouts, serving_layouts
 from rackwright.sizing.search.target import TargetArrays
 
 from tests.sizing.helpers import AWS, GCP, network, plan, serve, servers

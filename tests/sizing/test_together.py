@@ -15,6 +15,7 @@ from rackwright.sizing.rejection import Limit, Reason
 from rackwright.sizing.selection.combinations import Option, best_combinations
 from rackwright.sizing.size import size
 from rackwright.spec import read
+from rackwright.wording.notes import note_text
 from rackwright.workflow.infeasible import no_fit
 from rackwright.workflow.pipeline import Pipeline
 
@@ -78,7 +79,22 @@ def test_a_quota_is_of_all_workloads_and_changes_the_best_combination(both):
     for workload in (CHAT, EMBED):  # each alone keeps its machines: the limit is of the sum
         assert pipeline(workload, place=place).plan.chosen.candidate == pipeline(workload).plan.chosen.candidate
     (note,) = [note for note in tight.notes if note.kind is NoteKind.OTHER_MACHINES_ALONE]
-    assert note.values["limits"] == "quota"
+    assert note.values["limits"] == (Limit.QUOTA,)
+    assert note_text(note).endswith("exceed the quota together")
+    assert SizingPlan.from_json(tight.to_json()) == tight
+
+
+def test_choices_in_different_regions_are_no_exceeded_limit(both):
+    """The chat exceeds the quota of one region alone, the embedding model that of the other."""
+    need = quota_of(pipeline(CHAT).plan, G_QUOTA)
+    place = AWS.replace("[us-east-1]", "[us-east-1, us-west-2]")
+    place = place.replace("capacity", f"quotas: {{us-east-1: {{{G_QUOTA}: {need - 1}}}, us-west-2: {{{G_QUOTA}: {need}}}}}, capacity")
+    tight = pipeline(CHAT, EMBED, place=place).plan
+    assert tight.chosen
+    assert len({plan.chosen.candidate.region for plan in (pipeline(w, place=place).plan for w in (CHAT, EMBED))}) == 2
+    notes = [note for note in tight.notes if note.kind in (NoteKind.OTHER_PLACES_ALONE, NoteKind.OTHER_MACHINES_ALONE)]
+    assert {note.kind for note in notes} == {NoteKind.OTHER_PLACES_ALONE}
+    assert all(note_text(note).endswith("the choices of each workload alone share no zone") for note in notes)
 
 
 def test_accelerators_are_counted_together(both):

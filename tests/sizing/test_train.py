@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 from rackwright.estimator.model import flops
+from rackwright.sizing.inputs.training_recipe import adapted, full
 from rackwright.sizing.rejection import Limit
-from rackwright.sizing.training_recipe import adapted, full
 
 from tests.sizing.helpers import network, servers
 from tests.sizing.jobs import best, job, with_memory, with_wires

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from rackwright.estimator.config.jsonl import parse_configuration
 from rackwright.estimator.estimate import estimate
+from rackwright.sizing.inputs.training_recipe import ADAPTERS, FULL
 from rackwright.sizing.plan import Fit
-from rackwright.sizing.training_recipe import ADAPTERS, FULL
 
 from tests.sizing.helpers import AWS, finetune, plan
 

@@ -13,7 +13,7 @@ from rackwright.diagnostics.problem import At, Level, Mark, Problem
 from rackwright.diagnostics.render import render
 from rackwright.spec import examine, load, read
 from rackwright.spec.model import architecture_of
-from rackwright.spec.reading.migrate import Step, migrate, version_problem
+from rackwright.spec.reading.migrate import MigrationStep, migrate, version_problem
 from rackwright.spec.reading.model_fields import did_you_mean, homes, nearest
 from rackwright.spec.residency import stays_in
 from rackwright.spec.spec import API_VERSION
@@ -27,8 +27,8 @@ workloads:
 infra: {any_of: [{cloud: gcp, regions: [us-central1]}]}
 """
 STEPS = {
-    "rackwright/v0alpha": Step("rackwright/v0", lambda data: {**data, "name": data["stack"]}, "stack is called name"),
-    "rackwright/v0": Step(API_VERSION, lambda data: {k: v for k, v in data.items() if k != "stack"}, "stack is gone"),
+    "rackwright/v0alpha": MigrationStep("rackwright/v0", lambda data: {**data, "name": data["stack"]}, "stack is called name"),
+    "rackwright/v0": MigrationStep(API_VERSION, lambda data: {k: v for k, v in data.items() if k != "stack"}, "stack is gone"),
 }
 
 

@@ -38,7 +38,7 @@ IMAGE_NETWORKS = sourced_table(
 
 
 @dataclass(frozen=True)
-class Network:
+class ImageNetwork:
     """Work of one forward pass of one image (one denoising step without guidance for `unet` and `dit`).
 
     operation: convolution, depthwise, transformer, detector, unet or dit (diffusion transformer); image_px: side of the square image;
@@ -63,7 +63,7 @@ class Network:
     def is_diffusion(self) -> bool:
         return self.operation in ("unet", "dit")
 
-    def at(self, pixels: float) -> "Network":
+    def at(self, pixels: float) -> "ImageNetwork":
         """Return the work at another image size. pixels: width times height."""
         by = pixels / self.image_px**2
         flops = (self.flops - self.attention_flops) * by + self.attention_flops * by**2
@@ -72,7 +72,7 @@ class Network:
         )
 
 
-def find_network(name: str) -> Network | None:
+def find_network(name: str) -> ImageNetwork | None:
     """Return the network of a name or alias, ignoring case, schedules and checkpoint tags; None when it is unknown."""
     plain = re.sub(r"\[([^\]]*)\]\(.*\)", r"\1", name).strip().lower()
     known = _index()
@@ -81,7 +81,7 @@ def find_network(name: str) -> Network | None:
 
 
 @cache
-def _index() -> dict[str, Network]:
+def _index() -> dict[str, ImageNetwork]:
     found = {row.name: row for row in map(_network, _records("image_networks.csv"))}
     for row in map(_network, _records("networks.csv")):
         found |= {alias.lower(): row for alias in (row.name, *row.aliases)}
@@ -93,5 +93,5 @@ def _records(file: str) -> list[Record]:
     return table.read((DATA / file).read_text(encoding="utf-8"))
 
 
-def _network(record: Record) -> Network:
-    return Network(**record)
+def _network(record: Record) -> ImageNetwork:
+    return ImageNetwork(**record)

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.stackplan import BlueprintKind, CostAlertsPlan, StackPlan
-from rackwright.units import MONTH_H
+from rackwright.units import HOUR, MONTH_H
 
 REMINDER_DAYS = (7, 1, 0)
 """Days before the expiry date."""
@@ -52,7 +52,7 @@ def budget_usd_per_month(context: CompileContext) -> float | None:
     goal = context.spec.goals.max_cost
     if goal is None or not context.spec.is_training or context.fit.duration_s is None:
         return goal
-    return round(goal / max(1.0, context.fit.duration_s.p50 / 3600 / MONTH_H), 2)
+    return round(goal / max(1.0, context.fit.duration_s.p50 / HOUR / MONTH_H), 2)
 
 
 def reminders(expires_on: str, today: date) -> tuple[tuple[int, str], ...]:

@@ -23,7 +23,7 @@ MACHINE_KINDS = {
 """Kinds of machine that each blueprint supports."""
 DISAGGREGATION = "https://docs.vllm.ai/en/v0.27.0/features/disagg_prefill/"
 CHUNKED_PREFILL = "https://docs.vllm.ai/en/v0.27.0/configuration/optimization/"
-CACHE_FORMATS = "https://docs.vllm.ai/en/v0.27.0/features/quantization/quantized_kvcache/"
+QUANTIZED_CACHE = "https://docs.vllm.ai/en/v0.27.0/features/quantization/quantized_kvcache/"
 WORKLOAD = At() / "workloads" / 0
 
 
@@ -92,4 +92,4 @@ def _server_options(context: CompileContext, workload: Serve) -> Iterator[Proble
     architecture = architecture_of(workload.model) if workload.kv_dtype == "int8" else None
     if architecture and architecture.kv_lora_rank:
         reason = "vLLM has no int8 cache for latent attention (MLA)"
-        yield Problem("C-server-option", reason, WORKLOAD / "kv_dtype", "set fp8 or auto", link=CACHE_FORMATS)
+        yield Problem("C-server-option", reason, WORKLOAD / "kv_dtype", "set fp8 or auto", link=QUANTIZED_CACHE)

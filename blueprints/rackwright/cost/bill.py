@@ -15,7 +15,7 @@ from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import BlueprintKind, StackPlan, machine_layer
-from rackwright.units import MONTH_H
+from rackwright.units import HOUR, MONTH_H
 
 SYSTEM = "system"
 """Name of the pool that runs operators."""
@@ -56,7 +56,7 @@ class Bill:
 
 def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
     """Cost per hour and in total: of the run for training and batch, of a month of 730 h for serving or an unknown duration."""
-    hours = MONTH_H if fit.duration_s is None else fit.duration_s.p50 / 3600
+    hours = MONTH_H if fit.duration_s is None else fit.duration_s.p50 / HOUR
     covers = f"a month of {MONTH_H:g} h" if fit.duration_s is None else f"a run of {hours:,.1f} h"
     lines = tuple(_lines(stack, fit, spec, catalog, hours))
     return Bill(lines, hours, covers, tuple(fallback_costs(stack, fit, spec, catalog, lines, hours)))

@@ -18,9 +18,10 @@ MEGATRON_FSDP = {"zero2": "optim_grads", **dict.fromkeys(("zero3", "fsdp", "hsdp
 """Shard -> sharding strategy of Megatron-FSDP."""
 OFFLOAD_MODULES, EXPERT_OFFLOAD_MODULES = "attn_norm core_attn attn_proj mlp_norm", " expert_fc1 moe_act"
 """Modules whose inputs Megatron-Core can offload to the host (docs/source/api-guide/fine_grained_activation_offloading.md)."""
-VLLM_CACHE = {"fp8": "fp8", "int8": "int8_per_token_head", "fp4": "nvfp4"}
+VLLM_CACHE_DTYPES = {"fp8": "fp8", "int8": "int8_per_token_head", "fp4": "nvfp4"}
 """Cache format -> --kv-cache-dtype (vllm-project/vllm@002f10e, vllm/config/cache.py, CacheDType)."""
-VLLM_NUMBERS = {"fp8": "fp8", "int8": "compressed-tensors", "int4": "awq", "nf4": "bitsandbytes", "fp4": "modelopt_fp4"}
+VLLM_QUANTIZATIONS = {"fp8": "fp8", "int8": "compressed-tensors", "int4": "awq", "nf4": "bitsandbytes", "fp4": "modelopt_fp4"}
+"""Weight format -> --quantization."""
 
 
 def training_flags(config: TrainingConfig, a: Architecture, per_node: int, is_tpu: bool = False) -> dict[str, str]:
@@ -135,10 +136,10 @@ def _vllm(config: ServingConfig, w: ServingLayout) -> Iterator[str]:
         yield "--enable-expert-parallel"
     if config.weight_numbers == "fp16":
         yield "--dtype half"
-    if config.weight_numbers in VLLM_NUMBERS:
-        yield f"--quantization {VLLM_NUMBERS[config.weight_numbers]}"
-    if config.kv_numbers in VLLM_CACHE:
-        yield f"--kv-cache-dtype {VLLM_CACHE[config.kv_numbers]}"
+    if config.weight_numbers in VLLM_QUANTIZATIONS:
+        yield f"--quantization {VLLM_QUANTIZATIONS[config.weight_numbers]}"
+    if config.kv_numbers in VLLM_CACHE_DTYPES:
+        yield f"--kv-cache-dtype {VLLM_CACHE_DTYPES[config.kv_numbers]}"
     yield f"--max-model-len {config.max_context or round(config.input_tokens + config.output_tokens)}"
     for flag, value in (("--max-num-seqs", config.max_sequences), ("--max-num-batched-tokens", config.max_batched_tokens),
                         ("--gpu-memory-utilization", config.memory_share)):  # fmt: skip

@@ -58,12 +58,18 @@ def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
             found.append(Goal(f"{label}, p{goal.percentile:g}", span(goal.target), expected, likely / goal.target, slow / goal.target))
     for note in fit.tightest:
         if note.kind in (NoteKind.HOST_LIMIT, NoteKind.HOST_LIMIT_OF_SERVICE):
-            fed, able = (f"{float(note.values[name]):,.0f} samples/s" for name in ("samples_per_s", "wanted_per_s"))
+            fed, able = (f"{note.number(name):,.0f} samples/s" for name in ("samples_per_s", "wanted_per_s"))
             each = " of a machine" if note.kind is NoteKind.HOST_LIMIT_OF_SERVICE else ""
             found.append(Goal("Input pipeline", f"{able} that the accelerators{each} process", fed, 1.0, 1.0))
     fill, allowed = fit.memory.fill, fit.memory.max_fill
     found.append(Goal("Accelerator memory", f"{percent(allowed)} allowed", f"{percent(fill)} filled", fill / allowed, fill / allowed))
     return tuple(found)
+
+
+def limits_of_workload(spec: Spec, index: int, fit: Fit) -> tuple[Goal, ...]:
+    """Limits of one of several workloads, without the budget, which is of all workloads."""
+    alone = spec.of_workload(index)
+    return limits(alone.model_copy(update={"goals": alone.goals.model_copy(update={"max_cost": None})}), fit)
 
 
 def tightest(goals: tuple[Goal, ...]) -> str:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from rackwright.estimator.case import RECOMPUTE
 from rackwright.estimator.config.resolve import BYTES_PER_WEIGHT, NF4_BYTES_PER_WEIGHT
 from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.sizing.inputs.training_recipe import Recipe
 from rackwright.sizing.note import Note
 from rackwright.sizing.plan import Assumption, WorkloadFacts
-from rackwright.sizing.search.layouts import JobShape, PinnedLayout, context_ways
-from rackwright.sizing.training_recipe import Recipe
+from rackwright.sizing.search.training.layouts import JobShape, PinnedLayout, context_ways
 
 LORA_WIDTH = 1280
 """Width of adapted matrices where layer widths are unknown: the wider half of SDXL's U-Net (its published config.json)."""

@@ -1,6 +1,6 @@
 """Metrics of one candidate: intervals, parallel layout, memory, speed, goodput, effects of options."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 
@@ -154,11 +154,19 @@ class ReplicaFigures:
     requests_per_s: float | None
 
 
+OptionValue = bool | int | float | str | dict[str, int | float | str | None]
+"""Value of an option; keys and values of one that is a mapping, with shares as fractions of one."""
+
+
 @dataclass(frozen=True)
 class OptionEffect:
-    """Figures of the chosen replica without an option of the spec and with all of them. key, value: of the spec."""
+    """Figures of the chosen replica without an option of the spec and with all of them.
+
+    key, value: of the spec. searched: replicas of each pool that sizing chose for disaggregation: auto.
+    """
 
     key: str
-    value: str
+    value: OptionValue = field(hash=False)
     before: ReplicaFigures
     after: ReplicaFigures
+    searched: dict[str, int] = field(default_factory=dict, hash=False)

@@ -1,7 +1,10 @@
 """A fact about a plan: a kind with its numbers and names. `wording.notes` renders it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from rackwright.sizing.rejection import Limit
 
 
 class NoteKind(StrEnum):
@@ -18,6 +21,7 @@ class NoteKind(StrEnum):
     NO_LATENCY_GOAL = "no-latency-goal"
     ONE_TOKEN_ANSWERS = "one-token-answers"
     OTHER_MACHINES_ALONE = "other-machines-alone"
+    OTHER_PLACES_ALONE = "other-places-alone"
     PIN_COSTS = "pin-costs"
     PIN_SAVES = "pin-saves"
     REQUESTS_TOO_LONG = "requests-too-long"
@@ -111,7 +115,14 @@ class NoteKind(StrEnum):
 
 @dataclass(frozen=True)
 class Note:
-    """values: numbers in the unit that their name ends in, and names."""
+    """values: numbers in the unit that their name ends in, names, and the limits that are exceeded."""
 
     kind: NoteKind
-    values: dict[str, int | float | str] = field(default_factory=dict, hash=False)
+    values: Mapping[str, int | float | str | tuple[Limit, ...]] = field(default_factory=dict, hash=False)
+
+    def number(self, name: str) -> float:
+        """One of its numbers; TypeError for limits."""
+        value = self.values[name]
+        if isinstance(value, tuple):
+            raise TypeError(name)
+        return float(value)

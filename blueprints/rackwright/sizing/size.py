@@ -18,6 +18,7 @@ from rackwright.sizing.evaluation.option_effects import option_effects
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.evaluation.transfers import location, named_buckets
 from rackwright.sizing.evaluation.whole_bill import WholeBill, remove_unaffordable
+from rackwright.sizing.inputs.workload_inputs import workload_inputs
 from rackwright.sizing.job import ServingJob, TrainingJob, WorkloadInputs
 from rackwright.sizing.metrics import Interval
 from rackwright.sizing.node.bucket import with_cheapest_storage, writes_to_bucket
@@ -32,7 +33,6 @@ from rackwright.sizing.search.search import search
 from rackwright.sizing.selection.near_ties import beaten_by
 from rackwright.sizing.selection.ranking import by_distance, cheapest_without_pin, identity, is_unpriced, ranked
 from rackwright.sizing.together import Order, size_together
-from rackwright.sizing.workload_inputs import workload_inputs
 from rackwright.spec.inventory import Inventory
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve

@@ -12,7 +12,7 @@ from rackwright.sizing.node.node_requirements import with_node_requirements
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
-from rackwright.sizing.selection.combinations import Combination, Option, Rank, best_combinations
+from rackwright.sizing.selection.combinations import Combination, Option, Rank, best_combinations, share_a_zone
 from rackwright.sizing.selection.ranking import identity
 from rackwright.spec.quotas import known_quotas
 from rackwright.spec.spec import Spec
@@ -49,7 +49,7 @@ def size_together(
     fits, over = _within_budget(base, choice, rerank, whole_bill)
     if not fits:
         return replace(base, rejected=_nearest(over or choice.rejected()), notes=(*base.notes, *choice.separate_notes()))
-    notes = (*base.notes, *choice.differences(fits[0]))
+    notes = (*base.notes, *choice.differences(fits[0], over))
     made = replace(base, fits=fits, rejected=_nearest(over), notes=notes).with_first(fits[0])
     each = [with_node_requirements(p, spec.of_workload(i), catalog, a) for i, p in enumerate(made.each_workload)]
     return replace(each[0], fits=fits, further=tuple(each[1:]))
@@ -103,6 +103,12 @@ def _named(miss: Rejected, workload: str) -> Rejected:
     return replace(miss, rejections=tuple(replace(rejection, workload=workload) for rejection in miss.rejections))
 
 
+def _cost_alone(plan: SizingPlan) -> Note:
+    best = plan.fits[0]
+    usd = best.cost_usd.p50 if best.cost_usd else 0.0
+    return Note(NoteKind.COST_ALONE, {"workload": plan.facts.name, "alone": best.candidate.label, "usd": usd})
+
+
 def _fits_nowhere(plan: SizingPlan) -> Note:
     return Note(NoteKind.FITS_NOWHERE, {"workload": plan.facts.name})
 
@@ -133,47 +139,54 @@ class _Choice:
 
     def rejected(self) -> Iterator[Rejected]:
         """The best combination of each place without limits, with what it exceeds; the separate choices without such a place."""
-        places = list(self._places())
-        for place, region in places:
-            for combination in best_combinations(self._options(place, region), {}, 1):
-                yield self._exceeding(combination)
-        if not places:
+        here = (self._options(place, region) for place, region in self._places())
+        found = [combination for options in here for combination in best_combinations(options, {}, 1)]
+        yield from map(self._exceeding, found)
+        if not found:
             best = tuple(plan.fits[0].candidate for plan in self.plans)
             yield _rejected(best, (Rejection(Limit.CAPACITY, reason=Reason.NO_COMMON_PLACE),), None)
 
-    def differences(self, chosen: Fit) -> Iterator[Note]:
-        """A note per workload that would run on other machines alone, with the limits that the separate choices exceed together."""
-        exceeded = self._separate_limits()
-        for plan, fit in zip(self.plans, chosen.each_workload, strict=True):
-            best = plan.fits[0]
-            if identity(best.candidate) != identity(fit.candidate):
-                alone = best.candidate.label
-                yield Note(NoteKind.OTHER_MACHINES_ALONE, {"workload": plan.facts.name, "alone": alone, "limits": exceeded})
+    def differences(self, chosen: Fit, over: Iterable[Rejected]) -> Iterator[Note]:
+        """A note per workload that would run on other machines alone: the separate choices share no zone or exceed limits together.
+
+        over: combinations whose whole bill exceeds the budget.
+        """
+        separate = tuple(self._option(i, plan.fits[0], 0) for i, plan in enumerate(self.plans))
+        is_apart = len({(o.fit.candidate.place, o.fit.candidate.region) for o in separate}) > 1 or not share_a_zone(separate)
+        limits = () if is_apart else self._limits_of_separate(separate, over)
+        for plan, option, fit in zip(self.plans, separate, chosen.each_workload, strict=True):
+            name, best = plan.facts.name, option.fit.candidate
+            if identity(best) == identity(fit.candidate):
+                continue
+            if is_apart:
+                yield Note(NoteKind.OTHER_PLACES_ALONE, {"workload": name, "alone": best.label, "region": best.region})
+            elif limits:
+                yield Note(NoteKind.OTHER_MACHINES_ALONE, {"workload": name, "alone": best.label, "limits": limits})
+            else:
+                yield _cost_alone(plan)
 
     def separate_notes(self) -> Iterator[Note]:
         """What each workload alone would cost, where no combination fits."""
-        for plan in self.plans:
-            usd = plan.fits[0].cost_usd.p50 if plan.fits[0].cost_usd else 0.0
-            yield Note(NoteKind.COST_ALONE, {"workload": plan.facts.name, "alone": plan.fits[0].candidate.label, "usd": usd})
+        yield from map(_cost_alone, self.plans)
 
-    def _separate_limits(self) -> str:
-        """Names of the limits that the separate choices exceed together."""
-        best = [plan.fits[0] for plan in self.plans]
-        where = {(fit.candidate.place, fit.candidate.region) for fit in best}
-        if len(where) > 1:
-            return "one region"
-        miss = self._exceeding(tuple(self._option(i, fit, rank) for rank, (i, fit) in enumerate(enumerate(best))))
-        return ", ".join(dict.fromkeys(str(r.limit) for r in miss.rejections)) or "the budget"
+    def _limits_of_separate(self, separate: Combination, over: Iterable[Rejected]) -> tuple[Limit, ...]:
+        """Limits that the separate choices exceed together; the budget also where only their whole bill exceeds it."""
+        found = [rejection.limit for rejection in self._exceeded(separate)]
+        candidates = [option.fit.candidate for option in separate]
+        if any([identity(c) for c in (miss.candidate, *miss.further)] == [identity(c) for c in candidates] for miss in over):
+            found.append(Limit.BUDGET)
+        return tuple(dict.fromkeys(found))
 
     def _exceeding(self, combination: Combination) -> Rejected:
         """The combination with every limit that it exceeds."""
+        fit, exceeded = _combined(combination), self._exceeded(combination)
+        return _rejected(tuple(each.candidate for each in fit.each_workload), exceeded, fit.stack_usd)
+
+    def _exceeded(self, combination: Combination) -> list[Rejection]:
         first = combination[0].fit.candidate
         limits = self._limits(first.place, first.region) | ({} if self.budget_usd is None else {USD: self.budget_usd})
         uses = {name: sum(option.uses.get(name, 0.0) for option in combination) for name in limits}
-        rejections = [_limit_rejection(name, uses[name], have) for name, have in limits.items() if uses[name] > have]
-        fit = _combined(combination)
-        zones = Rejection(Limit.CAPACITY, reason=Reason.NO_COMMON_PLACE)
-        return _rejected(tuple(each.candidate for each in fit.each_workload), rejections or [zones], fit.stack_usd)
+        return [_limit_rejection(name, uses[name], have) for name, have in limits.items() if uses[name] > have]
 
     def _places(self) -> list[tuple[int, str]]:
         """Entry of infra and region of every place where each workload fits."""

@@ -40,7 +40,7 @@ class Gpus(Part):
     """MIG profile that divides every GPU, such as 3g.40gb; not supported in this release (N-08)."""
 
 
-class Rail(Part):
+class NicPort(Part):
     """One NIC port of a server."""
 
     device: Id | None = None
@@ -58,7 +58,7 @@ class Nic(Part):
     """Speed of one port: an InfiniBand generation (NDR), or such as 100 Gbit/s; sizing requires it."""
     count: PositiveInt
     """Ports of the server; each is a rail."""
-    rails: tuple[Rail, ...] = ()
+    rails: tuple[NicPort, ...] = ()
     """Names of the ports in rail order; where they are missing, all ports share one resource."""
 
     @property

@@ -3,7 +3,10 @@
 EFA_RESOURCE, EFA_DEVICE_CLASS, EFA_CLAIM = "vpc.amazonaws.com/efa", "efa.networking.k8s.aws", "efa"
 """Resource of the device plugin, device class of the DRA driver (aws/eks-charts@5239609 stable/aws-dranet), and
 name of the claim template."""
-HUGE_PAGES = "hugepages-2Mi"
+HUGE_PAGES, HUGE_PAGE_MIB = "hugepages-2Mi", 2
+EFA_NODE_HUGE_PAGES, HUGE_PAGES_MIB = 5128, 5120
+"""Huge pages that EKS images reserve on a node with EFA, which are no ordinary memory; and MiB that a pod with EFA requests of them
+(https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html)."""
 RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}
 ROLE_LABEL = "rackwright/role"
 POOL_LABEL = "rackwright/pool"

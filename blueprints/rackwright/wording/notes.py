@@ -18,7 +18,8 @@ TEXTS = {
     NoteKind.ONE_TOKEN_ANSWERS: (
         "Answers have one token (output_tokens.mean: 1), so no time per output token (TPOT) exists; only the time to the first token counts"
     ),
-    NoteKind.OTHER_MACHINES_ALONE: ("Alone, {workload} would run on {alone}; the choices of each workload alone exceed {limits} together"),
+    NoteKind.OTHER_MACHINES_ALONE: "Alone, {workload} would run on {alone}; the choices of each workload alone exceed {limits} together",
+    NoteKind.OTHER_PLACES_ALONE: "Alone, {workload} would run on {alone} in {region}; the choices of each workload alone share no zone",
     NoteKind.PIN_COSTS: "The pinned {pinned} costs {usd:,.2f} USD more than {free}, the cheapest candidate without the pin",
     NoteKind.PIN_SAVES: "The pinned {pinned} is {usd:,.2f} USD cheaper than {free}, the cheapest candidate without the pin",
     NoteKind.REQUESTS_TOO_LONG: "Requests of {tokens:,} tokens exceed the {positions:,} positions that the model supports",
@@ -149,8 +150,13 @@ TEXTS = {
 
 
 def note_text(note: Note) -> str:
-    return TEXTS[note.kind].format(**note.values)
+    return TEXTS[note.kind].format(**{name: _text(value) for name, value in note.values.items()})
 
 
 def joined_notes(notes: Iterable[Note]) -> str:
     return ", ".join(map(note_text, notes))
+
+
+def _text(value: object) -> object:
+    """`the quota and the budget` for limits; numbers and names as they are."""
+    return " and ".join(f"the {limit}" for limit in value) if isinstance(value, tuple) else value

@@ -1,6 +1,6 @@
 """Effects of the options of a model server as text: each figure of the chosen replica without the option and with it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rackwright.sizing.metrics import OptionEffect, ReplicaFigures
 from rackwright.wording.formatting import count, gib, span
@@ -22,7 +22,24 @@ FIGURES = (
 def option_text(effect: OptionEffect) -> str:
     """`kv_dtype int8: KV cache 570K tokens to 1.11M tokens, TPOT 24 ms to 22 ms, one replica 5.32 requests/s to 6.06 requests/s`."""
     changes = ", ".join(_changes(effect.before, effect.after))
-    return f"{effect.key} {effect.value}: {changes or 'no figure of the chosen replica changes by 1 % or more'}"
+    return f"{effect.key} {_value(effect)}: {changes or 'no figure of the chosen replica changes by 1 % or more'}"
+
+
+def _value(effect: OptionEffect) -> str:
+    match effect.key, effect.value:
+        case "speculation", {"draft": draft, "acceptance": float(acceptance)}:
+            return f"{draft} drafts, {acceptance:.0%} accepted"
+        case "disaggregation", dict(pools):
+            return _pools(pools)
+        case "disaggregation", str(mode) if effect.searched:
+            return f"{mode} ({_pools(effect.searched)})"
+        case "prefix_cache_hit_rate", float(share):
+            return f"{share:.0%}"
+    return str(effect.value).lower()
+
+
+def _pools(replicas: Mapping[str, object]) -> str:
+    return f"{replicas['prefill']} prefill, {replicas['decode']} decode"
 
 
 def _changes(before: ReplicaFigures, after: ReplicaFigures) -> Iterator[str]:

@@ -9,6 +9,9 @@ from pulumi_aws.autoscaling.tag import Tag, TagTagArgs
 from pulumi_aws.eks.pod_identity_association import PodIdentityAssociation
 from pulumi_aws.iam.role_policy import RolePolicy
 from rackwright.stackplan import PoolPlan
+from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB
+from rackwright.stackplan.namespaces import SYSTEM_NAMESPACE
+from rackwright.stackplan.operators import CLUSTER_AUTOSCALER
 
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, document, pod_trust
@@ -17,7 +20,6 @@ from rackwright_pulumi.aws.pool.labels import node_labels
 from rackwright_pulumi.aws.tags import ChildContext
 from rackwright_pulumi.check_args import check_args
 
-NAMESPACE, ACCOUNT = "kube-system", "cluster-autoscaler"
 READ_ACTIONS = (
     "autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeAutoScalingInstances", "autoscaling:DescribeLaunchConfigurations",
     "autoscaling:DescribeScalingActivities", "autoscaling:DescribeTags", "ec2:DescribeImages", "ec2:DescribeInstanceTypes",
@@ -25,8 +27,6 @@ READ_ACTIONS = (
 )  # fmt: skip
 """Read actions without resource-level permissions (kubernetes/autoscaler@604ab45 cluster-autoscaler/cloudprovider/aws/README.md)."""
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
-FABRIC, HUGE_PAGES, HUGE_PAGES_MIB = "vpc.amazonaws.com/efa", "hugepages-2Mi", 5120
-"""2 MiB pages that EKS images reserve on EFA machines: https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html"""
 
 
 class AwsAutoscalerArgs(TypedDict):
@@ -74,8 +74,8 @@ class AwsAutoscaler(pulumi.ComponentResource):
         pods = PodIdentityAssociation(
             child.name("pods"),
             cluster_name=args["cluster_name"],
-            namespace=NAMESPACE,
-            service_account=ACCOUNT,
+            namespace=SYSTEM_NAMESPACE,
+            service_account=CLUSTER_AUTOSCALER,
             role_arn=role.arn,
             tags=child.tagged("pods"),
             opts=child.opts(),
@@ -100,7 +100,7 @@ def template_tags(plan: PoolPlan) -> dict[str, str]:
     """Tags with the resources, labels and taints of a pool's machines, which the autoscaler reads for empty groups."""
     resources = {plan.resource: str(plan.accelerator_count)} if plan.resource else {}
     if plan.fabric_interfaces:
-        resources |= {FABRIC: str(plan.fabric_interfaces), HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
+        resources |= {EFA_RESOURCE: str(plan.fabric_interfaces), HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
     return {
         **{f"{TEMPLATE}/resources/{key}": value for key, value in resources.items()},
         **{f"{TEMPLATE}/label/{key}": value for key, value in node_labels(plan).items()},

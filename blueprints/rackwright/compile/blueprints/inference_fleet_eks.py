@@ -21,7 +21,6 @@ from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claim
 from rackwright.compile.operators.helm_releases import keda, metrics_priority, monitoring
 from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
-from rackwright.compile.operators.queues import HUGE_PAGES_MIB
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.entrance import certificate
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
@@ -54,8 +53,8 @@ from rackwright.stackplan import (
 )
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
-from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, SERVER_PORT
-from rackwright.stackplan.operators import STACK_METRICS
+from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, SERVER_PORT
+from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 from rackwright.stackplan.refs import machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
@@ -164,7 +163,7 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
     """The model server with its network policies, weights volume and load balancer."""
     context, server, pools = service.context, service.server, service.pools
     allowed, namespace = client_ranges(context, network), context.namespace
-    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace(STACK_METRICS.namespace, SERVER_PORT)]
+    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace(MONITORING_NAMESPACE, SERVER_PORT)]
     yield from access_objects(context, allow(namespace, "allow-entrance", ingress=entrance))
     if server.hosts > 1:
         yield allow_within(namespace)

@@ -27,7 +27,7 @@ from rackwright.compile.serving.replica import (
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, PoolPlan, StackPlan
 from rackwright.stackplan.labels import SERVER_PORT
-from rackwright.stackplan.operators import STACK_METRICS
+from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 
 
 def gke_fleet_plan(context: CompileContext) -> StackPlan:
@@ -41,7 +41,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
     pools = (system_pool(context, place), pool)
     storage = storage_classes(context.spec.name, pools)
     releases = (monitoring(context.catalog, storage[0]), keda())
-    clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), SERVER_PORT), from_namespace(STACK_METRICS.namespace, SERVER_PORT)]
+    clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), SERVER_PORT), from_namespace(MONITORING_NAMESPACE, SERVER_PORT)]
     entrance = allow(context.namespace, "allow-gateway", ingress=clients)
     return StackPlan(
         name=context.spec.name,

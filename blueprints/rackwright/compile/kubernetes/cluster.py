@@ -5,10 +5,10 @@ from typing import Literal
 
 from rackwright.clouds import profile, supports
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.operators.helm_releases import NAMESPACES
 from rackwright.compile.operators.versions import KUBERNETES, NODE_RELEASES
 from rackwright.spec.blueprint import InsideAccess, PrivateAccess
 from rackwright.stackplan import AddonPlan, ClusterPlan, PoolPlan, ReleasePlan, VersionPins
+from rackwright.stackplan.namespaces import OPERATOR_NAMESPACES
 
 GKE_SERVICES = ("projects", "compute", "cluster", "identity", "keys", "object-store", "registry", "logs", "metrics")
 """Required cloud APIs. `projects` (Cloud Resource Manager) returns the project's number and roles; it is off in new projects."""
@@ -60,7 +60,7 @@ def _has_pod_logs(context: CompileContext) -> bool:
 def namespaces(teams: Mapping[str, str], releases: tuple[ReleasePlan, ...]) -> tuple[tuple[str, str], ...]:
     """Namespaces of the releases and of teams; kube-system exists already. teams: namespace -> pod security level."""
     used = {release.namespace for release in releases}
-    return (*teams.items(), *(row for row in NAMESPACES if row[0] in used))
+    return (*teams.items(), *(row for row in OPERATOR_NAMESPACES.items() if row[0] in used))
 
 
 def version_pins(

@@ -5,6 +5,7 @@ from typing import Any
 from rackwright.clouds import profile
 from rackwright.spec.workload import Workload
 from rackwright.stackplan import ManifestPlan, ref
+from rackwright.stackplan.namespaces import SYSTEM_NAMESPACE
 from rackwright.stackplan.operators import STACK_METRICS, MetricsEndpoint
 
 Body = dict[str, Any]
@@ -83,7 +84,7 @@ def allow(namespace: str, name: str, ingress: list[Body] | None = None, egress: 
 
 def allow_basics(namespace: str, cloud: str) -> ManifestPlan:
     """DNS, the cloud's identity endpoint, and HTTPS out: object store, registry and cloud APIs."""
-    dns = {"to": [_namespace("kube-system"), *map(_block, NODE_DNS)], "ports": [_port(53, "UDP"), _port(53)]}
+    dns = {"to": [_namespace(SYSTEM_NAMESPACE), *map(_block, NODE_DNS)], "ports": [_port(53, "UDP"), _port(53)]}
     identity = [{"to": [_block(cidr)], "ports": [_port(port)]} for cidr, port in profile(cloud).identity_endpoints]
     return allow(namespace, "allow-basics", egress=[dns, *identity, {"ports": [_port(443)]}])
 

@@ -5,6 +5,7 @@ import math
 from rackwright.catalog.rows import Machine
 from rackwright.clouds import CloudProfile, profile
 from rackwright.stackplan import PoolPlan
+from rackwright.stackplan.labels import EFA_NODE_HUGE_PAGES, HUGE_PAGE_MIB
 from rackwright.units import GIB, MIB
 
 CPU_RESERVES = ((1, 0.06), (1, 0.01), (2, 0.005), (math.inf, 0.0025))
@@ -16,8 +17,6 @@ FIRMWARE_SHARE = 0.075
 DAEMON_CPUS, DAEMON_BYTES = 0.5, 600 * MIB
 """For the pods of daemons, which together request less: network, proxy, disks, logs, metrics, devices (values of the pinned charts and of
 the EKS add-ons)."""
-FABRIC_HUGE_PAGES_BYTES = 5128 * 2 * MIB
-"""Huge pages of an EKS node with EFA, which are no ordinary memory: docs.aws.amazon.com/eks/latest/userguide/node-efa.html"""
 
 
 def cpus_for_jobs(machine: Machine) -> int:
@@ -29,7 +28,7 @@ def cpus_for_jobs(machine: Machine) -> int:
 def memory_gib_for_jobs(machine: Machine, pool: PoolPlan, cloud: str) -> int:
     """Whole GiB of a node's ordinary memory for jobs."""
     reported = (machine.memory_bytes or 0) * (1 - FIRMWARE_SHARE)
-    pages = FABRIC_HUGE_PAGES_BYTES if pool.nics else 0
+    pages = EFA_NODE_HUGE_PAGES * HUGE_PAGE_MIB * MIB if pool.nics else 0
     left = reported - _reserved_bytes(profile(cloud), reported, pool.max_pods or 0) - pages - DAEMON_BYTES
     return max(0, math.floor(left / GIB))
 

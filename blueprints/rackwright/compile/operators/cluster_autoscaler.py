@@ -7,6 +7,7 @@ from typing import Any
 from rackwright.compile.operators.capacity_check import POOL_BACKOFF_MINUTES, provisioning_request_crd
 from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, release
 from rackwright.stackplan import PoolPlan, ReleasePlan, ref
+from rackwright.stackplan.namespaces import SYSTEM_NAMESPACE
 from rackwright.stackplan.operators import CLUSTER_AUTOSCALER, PROVISIONING_FLAG
 
 MAX_PRIORITY = 100
@@ -41,7 +42,7 @@ def cluster_autoscaler(pools: Sequence[PoolPlan], stack: str, checks_capacity: b
         for pool in pools:
             names.setdefault(MAX_PRIORITY - pool.preference, []).append(f"  - {_pattern(pool, stack)}\n")
         values["expanderPriorities"] = "".join(f"{priority}:\n{''.join(patterns)}" for priority, patterns in names.items())
-    return release(CLUSTER_AUTOSCALER, "kube-system", values)
+    return release(CLUSTER_AUTOSCALER, SYSTEM_NAMESPACE, values)
 
 
 def _pattern(pool: PoolPlan, stack: str) -> str:

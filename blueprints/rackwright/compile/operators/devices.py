@@ -9,7 +9,8 @@ from rackwright.compile.operators.helm_releases import TOLERATE_ALL, release
 from rackwright.stackplan import ManifestPlan, PoolPlan, ReleasePlan
 from rackwright.stackplan.images import UBUNTU, image_family
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_DEVICE_CLASS, RESOURCES
-from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, GPU_OPERATOR, MONITORING, NEURON_PLUGIN, STACK_METRICS
+from rackwright.stackplan.namespaces import MONITORING_NAMESPACE, SYSTEM_NAMESPACE
+from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, GPU_OPERATOR, MONITORING, NEURON_PLUGIN
 
 
 def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
@@ -19,7 +20,7 @@ def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
     gpus = [pool for pool in pools if pool.resource == RESOURCES["gpu"]]
     neurons = _instance_types(pool for pool in pools if pool.resource == RESOURCES["neuron"])
     # The chart's problem detector is off: EKS's node monitoring agent checks device health.
-    neuron_plugin = [release(NEURON_PLUGIN, "kube-system", {"neuronInstances": neurons, "npd": {"enabled": False}})] if neurons else []
+    neuron_plugin = [release(NEURON_PLUGIN, SYSTEM_NAMESPACE, {"neuronInstances": neurons, "npd": {"enabled": False}})] if neurons else []
     return (*fabric, *(_gpu_stack(gpus) if gpus else ()), *neuron_plugin)
 
 
@@ -42,7 +43,7 @@ def efa_claim(pool: PoolPlan, namespace: str, name: str = EFA_CLAIM) -> Manifest
 
 def _efa_driver(name: str, machines: list[str]) -> ReleasePlan:
     """An EFA driver for the listed instance types; the chart's default list lacks new ones."""
-    return release(name, "kube-system", {"tolerations": TOLERATE_ALL, "supportedInstanceLabels": {"values": machines}})
+    return release(name, SYSTEM_NAMESPACE, {"tolerations": TOLERATE_ALL, "supportedInstanceLabels": {"values": machines}})
 
 
 def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
@@ -57,7 +58,7 @@ def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
     # Bottlerocket contains a device plugin (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin).
     own = family == "bottlerocket"
     values = {"gfd": {"enabled": True}, "tolerations": TOLERATE_ALL} | ({"devicePlugin": {"enabled": False}} if own else {})
-    return (release("nvidia-device-plugin", "kube-system", values), _dcgm_exporter(_instance_types(pools), guarded=own))
+    return (release("nvidia-device-plugin", SYSTEM_NAMESPACE, values), _dcgm_exporter(_instance_types(pools), guarded=own))
 
 
 def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
@@ -72,7 +73,7 @@ def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
         "serviceMonitor": {"honorLabels": True},
     }
     allowed = {"securityContext": {"privileged": True, "allowPrivilegeEscalation": True}} if guarded else {}
-    return release("dcgm-exporter", STACK_METRICS.namespace, values | allowed, (MONITORING,))
+    return release("dcgm-exporter", MONITORING_NAMESPACE, values | allowed, (MONITORING,))
 
 
 def gpu_operator(

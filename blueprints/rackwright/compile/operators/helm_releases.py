@@ -9,6 +9,7 @@ from rackwright.compile.operators.capacity_check import READY_MINUTES, WAIT_MAX_
 from rackwright.compile.operators.versions import CHARTS
 from rackwright.stackplan import DiskPlan, ManifestPlan, ReleasePlan
 from rackwright.stackplan.labels import ROLE_LABEL
+from rackwright.stackplan.namespaces import JOBSET_NAMESPACE, KEDA_NAMESPACE, KUEUE_NAMESPACE, MONITORING_NAMESPACE, SYSTEM_NAMESPACE
 from rackwright.stackplan.operators import MONITORING, STACK_METRICS
 
 TOLERATE_ALL = [{"operator": "Exists"}]
@@ -18,17 +19,7 @@ METRICS_PRIORITY = "metrics"
 PROMETHEUS_REQUESTS = {"cpu": "500m", "memory": "2Gi"}
 """Assumed, so that the scheduler keeps room for Prometheus on a system node."""
 SYSTEM_NODE_SELECTOR = {ROLE_LABEL: "system"}
-NAMESPACES = (
-    (STACK_METRICS.namespace, "privileged"),
-    ("gpu-operator", "privileged"),
-    ("nvidia-network-operator", "privileged"),
-    ("jobset-system", "restricted"),
-    ("kueue-system", "restricted"),
-    ("keda", "restricted"),
-    ("lws-system", "restricted"),
-)
-"""(namespace of releases, pod security level). The node exporter in `monitoring` reads the host; the GPU operator installs drivers."""
-SYSTEM_NAMESPACES = ("kube-system", STACK_METRICS.namespace, "jobset-system", "kueue-system")
+UNMANAGED_NAMESPACES = (SYSTEM_NAMESPACE, MONITORING_NAMESPACE, JOBSET_NAMESPACE, KUEUE_NAMESPACE)
 """Namespaces whose jobs Kueue must not manage: hook jobs of an operator would wait for a queue forever."""
 
 
@@ -73,7 +64,7 @@ def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, A
     }
     values |= {"additionalPrometheusRulesMap": rules} if rules else {}
     plan = release(
-        MONITORING, STACK_METRICS.namespace, values, (*(() if isinstance(storage, str) else (storage.key,)), metrics_priority().key)
+        MONITORING, MONITORING_NAMESPACE, values, (*(() if isinstance(storage, str) else (storage.key,)), metrics_priority().key)
     )
     claims = () if isinstance(storage, str) else (DiskPlan(disk_gib),)
     return replace(plan, claims=claims, teardown_values={"prometheus": {"enabled": False}})
@@ -88,7 +79,7 @@ def metrics_priority() -> ManifestPlan:
 
 def jobset() -> ReleasePlan:
     controller = {"replicas": 2, "nodeSelector": SYSTEM_NODE_SELECTOR, "podDisruptionBudget": {"enabled": True}}
-    return release("jobset", "jobset-system", {"controller": controller})
+    return release("jobset", JOBSET_NAMESPACE, {"controller": controller})
 
 
 def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = None) -> ReleasePlan:
@@ -103,12 +94,12 @@ def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = No
         "podDisruptionBudget": {"enabled": True},
         "manager": {"resources": {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}},
     }
-    spared = dict.fromkeys((*SYSTEM_NAMESPACES, *(r.namespace for r in releases)))
+    spared = dict.fromkeys((*UNMANAGED_NAMESPACES, *(r.namespace for r in releases)))
     device_claims = KUEUE_CLAIMS.format(*claims) if claims else ""
     config = KUEUE_CONFIG.format(", ".join(spared), READY_MINUTES, WAIT_SECONDS, WAIT_MAX_SECONDS, device_claims)
     values: dict[str, Any] = {"controllerManager": manager, "managerConfig": {"controllerManagerConfigYaml": config}}
     values |= {"enablePrometheus": True} if any(r.name == MONITORING for r in releases) else {}
-    return release("kueue", "kueue-system", values, tuple(r.name for r in releases))
+    return release("kueue", KUEUE_NAMESPACE, values, tuple(r.name for r in releases))
 
 
 def keda() -> ReleasePlan:
@@ -118,7 +109,7 @@ def keda() -> ReleasePlan:
         "nodeSelector": SYSTEM_NODE_SELECTOR,
         "podDisruptionBudget": {"operator": {"maxUnavailable": 1}, "metricServer": {"maxUnavailable": 1}},
     }
-    return release("keda", "keda", values, (MONITORING,))
+    return release("keda", KEDA_NAMESPACE, values, (MONITORING,))
 
 
 KUEUE_CONFIG = """\

@@ -5,6 +5,7 @@ from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, rel
 from rackwright.compile.operators.versions import CHARTS
 from rackwright.compile.serving.model_server import ModelServer, container, pod, pod_metadata, process, rollout, wait_s
 from rackwright.stackplan import ManifestPlan, ReleasePlan
+from rackwright.stackplan.namespaces import LWS_NAMESPACE
 
 API = "leaderworkerset.x-k8s.io/v1"
 POD_ADDRESS = {"name": "VLLM_HOST_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
@@ -24,7 +25,7 @@ def leader_worker_set_release() -> ReleasePlan:
         "image": {"manager": {"tag": f"v{CHARTS['lws'].version}", "pullPolicy": "IfNotPresent"}},
         "podSecurityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
     }
-    return release("lws", "lws-system", values)
+    return release("lws", LWS_NAMESPACE, values)
 
 
 def leader_worker_set(server: ModelServer) -> ManifestPlan:

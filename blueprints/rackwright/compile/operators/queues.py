@@ -9,12 +9,10 @@ from rackwright.compile.kubernetes.manifests import Body, obj, priority_class
 from rackwright.compile.nodes.allocatable import cpus_for_jobs, memory_gib_for_jobs
 from rackwright.compile.operators.capacity_check import AFTER_KUEUE, API, CAPACITY_CHECK, CHECK_KEY, capacity_check
 from rackwright.stackplan import ManifestPlan, PoolPlan
-from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, POOL_LABEL, ROLE_LABEL
+from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, POOL_LABEL, ROLE_LABEL
 
 LAYER_LABEL, HOST_LABEL = "topology.k8s.aws/network-node-layer-{}", "kubernetes.io/hostname"
 """Layer 1 is the spine, the last one the leaf (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
-HUGE_PAGES_MIB = 5120
-"""2 MiB pages that an EFA pod requests (EKS user guide, node-efa)."""
 PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted before ordinary jobs."))
 CLUSTER_QUEUE, DEFAULT_QUEUE = "accelerators", "default"
 DEFAULT_FLAVOR = "accelerator"

@@ -8,6 +8,7 @@ from rackwright.compile.kubernetes.manifests import Body, account_key, allow_bas
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.storage.buckets import HUB
+from rackwright.estimator.launch_flags import VLLM_CACHE_DTYPES, VLLM_QUANTIZATIONS
 from rackwright.spec.workload_parts import Speculation
 from rackwright.stackplan import BucketPlan, ManifestPlan, PoolPlan
 from rackwright.stackplan.labels import SERVER_PORT
@@ -24,11 +25,8 @@ REQUEST_TIMEOUT_FACTOR = 4
 MIN_REQUEST_TIMEOUT_S = 120
 PROMPT_LOOKUP_TOKENS = 4
 """Longest n-gram that is looked up in the prompt, as in vLLM's example."""
-QUANTIZATIONS = {"fp8": "fp8", "nf4": "bitsandbytes"}
+QUANTIZATIONS = {name: VLLM_QUANTIZATIONS[name] for name in ("fp8", "nf4")}
 """Formats that vLLM creates from 16-bit weights at load time; quantized weights declare their own format."""
-
-CACHE_FORMATS = {"fp8": "fp8", "int8": "int8_per_token_head"}
-"""`kv_dtype` -> vLLM's --kv-cache-dtype (vllm-project/vllm@002f10e, vllm/config/cache.py, CacheDType)."""
 
 
 def hosts_per_replica(context: CompileContext) -> int:
@@ -125,7 +123,7 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
         "max-num-seqs": context.fit.speed.concurrency,
         "gpu-memory-utilization": f"{context.fit.memory.max_fill:g}",
         "quantization": QUANTIZATIONS.get(context.candidate.precision),
-        "kv-cache-dtype": CACHE_FORMATS.get(workload.kv_dtype),
+        "kv-cache-dtype": VLLM_CACHE_DTYPES.get(workload.kv_dtype),
         "max-num-batched-tokens": workload.max_batched_tokens,
         "speculative-config": _speculative_config(workload.speculation),
     }

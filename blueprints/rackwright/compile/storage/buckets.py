@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
+from rackwright.sizing.inputs.training_recipe import ADAPTERS
 from rackwright.sizing.node.bucket import bucket_gib
 from rackwright.sizing.node.file_system import data_disk_size, uses_bucket
-from rackwright.sizing.training_recipe import ADAPTERS
 from rackwright.spec.workload import TRAINING, Batch, Serve, Workload
 from rackwright.stackplan import BucketPlan, DiskPlan, Grant
 

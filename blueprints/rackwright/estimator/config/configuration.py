@@ -122,7 +122,7 @@ class ServingPool(_Strict):
     layout: ServingLayout = ServingLayout()
 
 
-class Speculation(_Strict):
+class SpeculationConfig(_Strict):
     """Speculative decoding. draft: tokens proposed per step; acceptance: accepted share; draft_share: time to draft one token over one
     target step."""
 
@@ -156,7 +156,7 @@ class ServingConfig(_Strict):
     max_batched_tokens: Count | None = None
     max_sequences: Count | None = None
     prefix_hit_rate: Share = 0.0
-    speculation: Speculation | None = None
+    speculation: SpeculationConfig | None = None
     loras: Annotated[int, Field(ge=0, le=2**40)] = 0
     lora_rank: Count = 16
     prefill: ServingPool | None = None

@@ -48,7 +48,7 @@ SAMPLE_METRICS = ("samples_per_s_per_accel", "latency_s")
 
 
 @dataclass(frozen=True)
-class MeasuredRun:
+class MeasuredValue:
     """One measured value of one row. case: input of the formulas; cell: publisher x framework x hardware; group: rows that stay in the same
     fold; accelerator, family: left out together in stricter folds; table: of the accuracy benchmark."""
 
@@ -138,13 +138,13 @@ def row_readings(folder: Path = DATA) -> tuple[RowReading, ...]:
     return tuple(read_row(row) for row in read_folder(folder))
 
 
-def runs_of_model(model: FittedModel, folder: Path = DATA) -> Sequence[MeasuredRun]:
+def runs_of_model(model: FittedModel, folder: Path = DATA) -> Sequence[MeasuredValue]:
     """Return the scored rows that a model covers."""
     return [run for run in scored_runs(model.metric, folder) if run.csv in model.csv and model.applies(run.case)]
 
 
 @cache
-def scored_runs(metric: str, folder: Path = DATA) -> tuple[MeasuredRun, ...]:
+def scored_runs(metric: str, folder: Path = DATA) -> tuple[MeasuredValue, ...]:
     """Return every scored row of a metric that has a case, in the order of the files."""
     found = [r for r in row_readings(folder) if r.of(metric) is not None]
     files = {csv: [r.row for r in found if r.row.csv == csv] for csv in {r.row.csv for r in found}}
@@ -161,7 +161,7 @@ def cell_label(row: PrintedRow) -> str:
     return " | ".join(row.text(c) for c in ("publisher", "framework", "hardware"))
 
 
-def _run(r: RowReading, metric: str, others: Sequence[PrintedRow]) -> MeasuredRun | None:
+def _run(r: RowReading, metric: str, others: Sequence[PrintedRow]) -> MeasuredValue | None:
     row = r.row
     try:
         if exclusion_reason(row, metric, others) is not None:
@@ -172,4 +172,4 @@ def _run(r: RowReading, metric: str, others: Sequence[PrintedRow]) -> MeasuredRu
     assert value is not None
     rule = scoring_rule(row.csv, metric)
     labels = (cell_label(row), row.text("group_key") or row.id, accelerator_label(row.text("hardware")), model_family(row.text("model")))
-    return MeasuredRun(row.csv, row.id, metric, value, r.of(metric), *labels, table=rule.table(row).name if rule else "")
+    return MeasuredValue(row.csv, row.id, metric, value, r.of(metric), *labels, table=rule.table(row).name if rule else "")

@@ -11,7 +11,7 @@ from rackwright.report.terminal.economics import SOLD, price, unit_cost, unit_re
 from rackwright.sizing.economics.serving import Economics
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
-from rackwright.units import GIB
+from rackwright.units import GIB, HOUR
 from rackwright.wording.formatting import TERMS, machines, short, span, usd
 
 alt: Any = altair  # its annotations do not know what its decorators add
@@ -44,7 +44,7 @@ def scatter(spec: Spec, plan: SizingPlan, width: int) -> str:
         grey = alt.Chart(alt.Data(values=refused)).mark_point(filled=False, size=30, color=REJECTED, strokeWidth=1.2)
         layers.append(grey.encode(x=x, y=y))
     if points and not serving:
-        front = [{"x": f.time_s / 3600, "y": f.cost_usd.p50} for f in plan.frontier if f.cost_usd]
+        front = [{"x": f.time_s / HOUR, "y": f.cost_usd.p50} for f in plan.frontier if f.cost_usd]
         layers.append(alt.Chart(alt.Data(values=front)).mark_line(color=MUTED, strokeWidth=1, opacity=0.7).encode(x=x, y=y))
     if points:
         layers += _fits(points, x, y, serving)
@@ -63,7 +63,7 @@ def _points(plan: SizingPlan, serving: bool) -> list[Point]:
     """One point per group of fits with a time and a price; the choice and the runner-up have labels."""
     second = runner_up(plan.fits)
     labelled = {1, second[0]} if second else {1}
-    scale = 1000.0 if serving else 1 / 3600
+    scale = 1000.0 if serving else 1 / HOUR
     points = []
     for group in groups(plan.fits):
         fit, cost = group.fit, group.fit.cost_usd
@@ -84,7 +84,7 @@ def _name(fit: Fit) -> str:
 def _rejected_points(plan: SizingPlan, points: list[Point], limits: Limits) -> list[Point]:
     """Rejected candidates with a time and a cost that are near enough, one per machines and capacity mode."""
     timed = {(machines(r.candidate), r.candidate.capacity): r for r in reversed(plan.rejected) if r.cost_usd and r.duration_s}
-    found: list[Point] = [{"x": (r.duration_s or 0.0) / 3600, "y": r.cost_usd} for r in timed.values()]
+    found: list[Point] = [{"x": (r.duration_s or 0.0) / HOUR, "y": r.cost_usd} for r in timed.values()]
     near = {axis: [p[axis] for p in points] + [limits[axis][0] for _ in limits.keys() & {axis}] for axis in "xy"}
     far = {axis: MAX_DISTANCE * max(values, default=math.inf) for axis, values in near.items()}
     return sorted((p for p in found if p["x"] <= far["x"] and p["y"] <= far["y"]), key=lambda p: (p["x"], p["y"]))
@@ -114,7 +114,7 @@ def _limits(spec: Spec, serving: bool) -> Limits:
     if serving and (goal := getattr(spec.workload, "tpot", None)):
         found["x"] = goal.target * 1000, f"limit {span(goal.target)}"
     if not serving and spec.goals.max_duration:
-        found["x"] = spec.goals.max_duration / 3600, f"limit {span(spec.goals.max_duration)}"
+        found["x"] = spec.goals.max_duration / HOUR, f"limit {span(spec.goals.max_duration)}"
     if spec.goals.max_cost:
         found["y"] = spec.goals.max_cost, f"limit {usd(spec.goals.max_cost, 0)}"
     return found

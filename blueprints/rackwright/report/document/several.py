@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from rackwright.cost import Bill
-from rackwright.report.goals import Goal, limits
+from rackwright.report.goals import Goal, limits_of_workload
 from rackwright.report.terminal.several import workloads_text
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
@@ -29,9 +29,8 @@ def _machines(fit: Fit) -> str:
 
 def _goals(spec: Spec, chosen: Fit, bill: Bill | None, index: int) -> list[Goal]:
     """Goals of one workload with its name; the budget once, compared with the whole bill."""
-    fit, alone = chosen.each_workload[index], spec.of_workload(index)
-    alone = alone.model_copy(update={"goals": alone.goals.model_copy(update={"max_cost": None})})
-    found = [replace(goal, name=f"{fit.workload}: {goal.name}") for goal in limits(alone, fit)]
+    fit = chosen.each_workload[index]
+    found = [replace(goal, name=f"{fit.workload}: {goal.name}") for goal in limits_of_workload(spec, index, fit)]
     if index == 0 and bill and (limit := spec.goals.max_cost):
         share = bill.total_usd / limit
         return [Goal("Total bill", usd(limit, 0), usd(bill.total_usd, 0), share, share), *found]

@@ -5,7 +5,7 @@ from functools import partial
 
 from rich.console import Console
 
-from rackwright.report.goals import limits, tightest
+from rackwright.report.goals import limits_of_workload, tightest
 from rackwright.report.groups import shape
 from rackwright.report.preview_text import quota_increases, quota_words
 from rackwright.report.terminal.bill import bill_text, show_bill
@@ -75,15 +75,9 @@ def _show_limits(labelled: Callable[[str, str], None], plan: SizingPlan, spec: S
     parts = list(zip(plan.each_workload, chosen.each_workload, strict=True))
     rates = ((fit.workload, rate_text(fit, part.facts)) for part, fit in parts)
     labelled("rate", "; ".join(f"{name}: {rate}" for name, rate in rates if rate))
-    alone = (_without_budget(spec.of_workload(index)) for index in range(len(parts)))
-    limited = (f"{fit.workload}: {tightest(limits(own, fit))}" for own, (_, fit) in zip(alone, parts, strict=True))
+    limited = (f"{fit.workload}: {tightest(limits_of_workload(spec, index, fit))}" for index, (_, fit) in enumerate(parts))
     labelled("tightest", "; ".join(limited))
     labelled("evidence", "; ".join(f"{fit.workload}: {evidence(fit.evidence)}" for _, fit in parts))
-
-
-def _without_budget(spec: Spec) -> Spec:
-    """The spec without the budget, which is of all workloads."""
-    return spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_cost": None})})
 
 
 def workloads_text(plan: SizingPlan) -> str:

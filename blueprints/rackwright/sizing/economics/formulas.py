@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from rackwright.sizing.assumptions import OWN, assumed
-from rackwright.sizing.search.replicas import lognormal_sigma
+from rackwright.sizing.search.serving.replicas import lognormal_sigma
 from rackwright.units import HOUR, MONTH_H
 
 QUANTILES = 199

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-HOUR_S = 3600.0
+from rackwright.units import HOUR
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,6 @@ def node_usd_per_hour(purchase_usd: float, lifetime_s: float, watts: float, usd_
 
     watts: of the server at full load. pue: facility over IT power, which adds cooling and distribution.
     """
-    depreciation = purchase_usd / (lifetime_s / HOUR_S)
+    depreciation = purchase_usd / (lifetime_s / HOUR)
     power = watts / 1000 * pue * usd_per_kwh
     return OwnNodeCost(depreciation + power, depreciation, power)

@@ -16,9 +16,9 @@ from rackwright.sizing.plan import Fit
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.cpu_only import CpuMachine, evaluate_cpu
 from rackwright.sizing.search.outcome import Outcome, Spread
-from rackwright.sizing.search.replicas import HIGHEST_RATE, LOWEST_RATE
 from rackwright.sizing.search.search import search, weight_format
-from rackwright.sizing.search.serving import highest_rates
+from rackwright.sizing.search.serving.best_serving import highest_rates
+from rackwright.sizing.search.serving.replicas import HIGHEST_RATE, LOWEST_RATE
 from rackwright.sizing.search.target import Target, TargetArrays
 
 BISECTIONS = 24

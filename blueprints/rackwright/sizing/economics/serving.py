@@ -18,9 +18,9 @@ from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare, list_sales, on_cpu, replicas_by_machine, target_of
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
 from rackwright.sizing.economics.replica import Replica, of_fit, replicas_on
-from rackwright.sizing.inference_inputs import inference_inputs
+from rackwright.sizing.inputs.inference_inputs import inference_inputs
+from rackwright.sizing.inputs.model_of_spec import architecture_of
 from rackwright.sizing.job import ServingJob
-from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
 from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from rackwright.sizing.assumptions import Assumptions
+from rackwright.units import HOUR
 
 MAX_LOST_SHARE = 0.95
 """Upper limit of the share of time lost to interruptions."""
@@ -34,7 +35,7 @@ def checkpoint_bytes(trainable: float, a: Assumptions) -> float:
 def time_between_failures_s(accelerators: int, nodes: int, spot: bool, a: Assumptions) -> float:
     """Mean time between interruptions of a job that needs all of its machines at once; rates of faults and reclaims add up."""
     per_hour = accelerators / a.accelerator_hours_per_failure + (nodes / a.spot_hours_per_interruption if spot else 0.0)
-    return 3600.0 / per_hour
+    return HOUR / per_hour
 
 
 def best_interval_s(pause_s: float, between_failures_s: float, a: Assumptions) -> float:

@@ -6,6 +6,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation.host_limits import fed_by_host, served_by_hosts
+from rackwright.sizing.inputs.workload_inputs import workload_inputs
 from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.offers.node_counts import searchable_fleet
 from rackwright.sizing.plan import Candidate
@@ -13,7 +14,6 @@ from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
 from rackwright.sizing.search.target import TargetArrays
 from rackwright.sizing.selection.ranking import identity
-from rackwright.sizing.workload_inputs import workload_inputs
 from rackwright.spec.spec import Spec
 
 

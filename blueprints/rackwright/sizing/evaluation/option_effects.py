@@ -11,20 +11,20 @@ from rackwright.estimator.serving import memory, throughput
 from rackwright.estimator.serving.iteration import iteration_seconds, prefill_seconds
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.calibrated import calibrated
+from rackwright.sizing.inputs.workload_inputs import workload_inputs
 from rackwright.sizing.job import ServingJob
-from rackwright.sizing.metrics import OptionEffect, ReplicaFigures
+from rackwright.sizing.metrics import OptionEffect, OptionValue, ReplicaFigures
 from rackwright.sizing.offers.node_counts import searchable_fleet
 from rackwright.sizing.plan import Fit
-from rackwright.sizing.search.disaggregation import pooled
-from rackwright.sizing.search.replicas import LOWEST_RATE, ServingLayouts, serving_layouts
 from rackwright.sizing.search.search import weight_format
-from rackwright.sizing.search.serving import highest_rates
+from rackwright.sizing.search.serving.best_serving import highest_rates
+from rackwright.sizing.search.serving.disaggregation import pooled
+from rackwright.sizing.search.serving.replicas import LOWEST_RATE, ServingLayouts, serving_layouts
 from rackwright.sizing.search.target import Target, TargetArrays
 from rackwright.sizing.selection.ranking import identity
-from rackwright.sizing.workload_inputs import workload_inputs
+from rackwright.spec.base import Part
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Batch, Serve
-from rackwright.spec.workload_parts import Disaggregation, Speculation
 
 OPTIONS = (
     "quantization", "kv_dtype", "prefix_cache_hit_rate", "speculation", "chunked_prefill", "max_batched_tokens", "disaggregation",
@@ -44,29 +44,22 @@ def option_effects(spec: Spec, fit: Fit, catalog: Catalog, a: Assumptions, today
     c, with_all = calibrated(spec), _figures(job, fit, target, a, calibrated(spec))
 
     def without(key: str) -> ReplicaFigures:
-        default = type(w).model_fields[key].default if given[key] != "true" else False  # chunked prefill is the server's default
+        default = type(w).model_fields[key].default if given[key] is not True else False  # chunked prefill is the server's default
         plain = w.model_copy(update={key: default})
         other = workload_inputs(plain, a, catalog).job
         return _figures(other, fit, target, a, c) if isinstance(other, ServingJob) else with_all
 
+    searched = {}
     if given.get("disaggregation") == "auto" and (prefill := fit.speed.prefill_replicas):
-        given["disaggregation"] = f"auto ({prefill} prefill, {fit.candidate.replicas - prefill} decode)"
-    return tuple(OptionEffect(key, value, without(key), with_all) for key, value in given.items())
+        searched["disaggregation"] = {"prefill": prefill, "decode": fit.candidate.replicas - prefill}
+    return tuple(OptionEffect(key, value, without(key), with_all, searched.get(key, {})) for key, value in given.items())
 
 
-def _given(w: Serve | Batch) -> dict[str, str]:
-    """Options that differ from their default -> the value as text."""
+def _given(w: Serve | Batch) -> dict[str, OptionValue]:
+    """Options that differ from their default -> the value of the spec."""
     known = type(w).model_fields
     set_here = {key: getattr(w, key) for key in OPTIONS if key in known and getattr(w, key) != known[key].default}
-    return {key: _shown(value) for key, value in set_here.items()}
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, Speculation):
-        return f"{value.draft} drafts, {value.acceptance:.0%} accepted"
-    if isinstance(value, Disaggregation):
-        return f"{value.prefill} prefill, {value.decode} decode"
-    return f"{value:.0%}" if isinstance(value, float) else str(value).lower()
+    return {key: value.model_dump() if isinstance(value, Part) else value for key, value in set_here.items()}
 
 
 def _target(spec: Spec, fit: Fit, catalog: Catalog, a: Assumptions, today: date) -> Target | None:

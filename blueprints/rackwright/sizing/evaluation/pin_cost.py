@@ -6,12 +6,12 @@ from rackwright.catalog.read import Catalog
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
+from rackwright.sizing.inputs.workload_inputs import workload_inputs
 from rackwright.sizing.offers.node_counts import searchable_fleet
 from rackwright.sizing.plan import Fit
 from rackwright.sizing.search.search import search
 from rackwright.sizing.search.target import TargetArrays
 from rackwright.sizing.selection.ranking import identity
-from rackwright.sizing.workload_inputs import workload_inputs
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload_parts import Parallelism
 

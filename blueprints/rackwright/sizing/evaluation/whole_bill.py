@@ -23,7 +23,7 @@ def within_budget(fit: Fit, bill: Interval | None, goals: GoalLimits) -> Fit | R
         return fit
     if p80(bill) <= budget:
         used, tightest = p80(bill) / budget, fit.tightest[0]
-        is_tightest = used > float(tightest.values["used"]) / float(tightest.values.get("max", 1.0))
+        is_tightest = used > tightest.number("used") / (tightest.number("max") if "max" in tightest.values else 1.0)
         found = Note(NoteKind.BUDGET_SHARE, {"used": used, "median": bill.p50 / budget})
         return replace(fit, tightest=(found,)) if is_tightest or tightest.kind is NoteKind.BUDGET_SHARE else fit
     detail, unit = "a month" if goals.month_h else "the run", "USD"

@@ -8,12 +8,12 @@ from rackwright.catalog.rows import Machine
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.blueprint_kind import blueprint_kind
+from rackwright.sizing.inputs.training_recipe import ADAPTERS, FULL, TPU
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.node.file_system import delivered, lustre_clients_of, lustre_size, usd_per_month
 from rackwright.sizing.node.requirements import FileSystem
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Candidate, SizingPlan, StorageNeed
-from rackwright.sizing.training_recipe import ADAPTERS, FULL, TPU
 from rackwright.spec.spec import Spec
 from rackwright.units import GIB, MIB
 

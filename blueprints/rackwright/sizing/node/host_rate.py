@@ -28,7 +28,7 @@ class SampleWork:
 
 
 @dataclass(frozen=True)
-class Host:
+class NodeHost:
     """A node without its accelerators. Rates in bytes per second, None where not published.
 
     vcpus: of the node. accelerators: their number. storage_bytes_per_s: sustained rate at which it reads samples: `storage`, its disk or
@@ -57,7 +57,7 @@ def decoding(sample_bytes: float, trains: bool = True, b: NodeAssumptions = NODE
     return SampleWork(sample_bytes / rate, sample_bytes, sample_bytes * b.decoded_per_byte)
 
 
-def host_rate(host: Host, sample: SampleWork, wanted_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> HostRate:
+def host_rate(host: NodeHost, sample: SampleWork, wanted_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> HostRate:
     """The lower one of what the accelerators of a node take and what its host feeds.
 
     wanted_per_s: samples per second of the accelerators of the node when nothing else limits them. The processes that launch their kernels

@@ -9,11 +9,11 @@ from rackwright.catalog.rows import Accelerator, Machine
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation.checkpoints import CheckpointHost
-from rackwright.sizing.model_of_spec import architecture_of
+from rackwright.sizing.inputs.model_of_spec import architecture_of
+from rackwright.sizing.inputs.sample import image_bytes
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
-from rackwright.sizing.node.host_rate import Host, HostTerm, SampleWork, decoding
+from rackwright.sizing.node.host_rate import HostTerm, NodeHost, SampleWork, decoding
 from rackwright.sizing.plan import WorkloadFacts
-from rackwright.sizing.sample import image_bytes
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Pretrain, Serve
 
@@ -52,17 +52,17 @@ class HostWork:
         infers = isinstance(w, (Serve, Batch))
         return HostWork(_sample_work(w, facts), facts.checkpoint_bytes, facts.dataset_bytes, epochs, infers, links, disks)
 
-    def host(self, machine: Machine, accelerator: Accelerator | None, nodes: int) -> Host:
+    def host(self, machine: Machine, accelerator: Accelerator | None, nodes: int) -> NodeHost:
         """A node of several as one that is fed: one machine trains from its disk, several read from storage over their network, and so do
         the machines of an inference. The network counts with its baseline."""
         link, count, b = self._link(accelerator), max(machine.accelerator_count, 1), NODE_ASSUMPTIONS
         if self.infers:
-            return Host(machine.vcpus, count, machine.sustained_network_bytes_per_s, HostTerm.NETWORK, link, b.inference_worker_vcpus)
+            return NodeHost(machine.vcpus, count, machine.sustained_network_bytes_per_s, HostTerm.NETWORK, link, b.inference_worker_vcpus)
         if nodes > 1:
-            return Host(machine.vcpus, count, machine.sustained_network_bytes_per_s, HostTerm.NETWORK, link)
+            return NodeHost(machine.vcpus, count, machine.sustained_network_bytes_per_s, HostTerm.NETWORK, link)
         is_local = self.epochs > 1 and (machine.local_nvme_bytes or 0) > self.dataset_bytes > 0
         rate = None if is_local else self._disk(machine)
-        return Host(machine.vcpus, count, rate, HostTerm.DISK, link)
+        return NodeHost(machine.vcpus, count, rate, HostTerm.DISK, link)
 
     def checkpoint_host(self, machine: Machine, accelerator: Accelerator | None, nodes: int, a: Assumptions) -> CheckpointHost:
         count = max(machine.accelerator_count, 1)
@@ -100,6 +100,6 @@ def _sample_work(w: Pretrain | Finetune | Serve | Batch | Custom, facts: Workloa
     if not trains and facts.unit == "image" and architecture_of(w.model)[0].kind == "diffusion":
         return SampleWork(b.encode_s, read_bytes=b.diffusion_bytes)
     if facts.unit == "document" and facts.sample:
-        return SampleWork(float(facts.sample.values["tokens"]) / b.tokens_per_s)
+        return SampleWork(facts.sample.number("tokens") / b.tokens_per_s)
     size = sample_bytes(w)
     return decoding(size, trains) if size else SampleWork()

@@ -20,7 +20,7 @@ GBIT = 1e9 / 8
 """Bytes of a gigabit."""
 
 
-class Term(StrEnum):
+class LustreTerm(StrEnum):
     """What limits a file system."""
 
     TIER = "tier"
@@ -58,18 +58,22 @@ class LustreThroughput:
         return min(self.tier_bytes_per_s, self.clients_bytes_per_s, self.servers_bytes_per_s)
 
     @property
-    def term(self) -> Term:
+    def term(self) -> LustreTerm:
         """The lowest limit; of equal ones the tier, then the clients."""
-        limits = {Term.TIER: self.tier_bytes_per_s, Term.CLIENTS: self.clients_bytes_per_s, Term.SERVERS: self.servers_bytes_per_s}
+        limits = {
+            LustreTerm.TIER: self.tier_bytes_per_s,
+            LustreTerm.CLIENTS: self.clients_bytes_per_s,
+            LustreTerm.SERVERS: self.servers_bytes_per_s,
+        }
         return min(limits, key=lambda term: limits[term])
 
     @property
     def note(self) -> Note:
         """The throughput and the limit, as a note."""
         values = {"gb_per_s": self.bytes_per_s / 1e9, "clients": self.clients.count, "over": self.clients.over, "servers": self.servers}
-        if self.term is Term.TIER:
+        if self.term is LustreTerm.TIER:
             return Note(NoteKind.LUSTRE_TIER_LIMIT, values)
-        if self.term is Term.CLIENTS:
+        if self.term is LustreTerm.CLIENTS:
             return Note(NoteKind.LUSTRE_CLIENTS_LIMIT, values | {"gbit_per_s": self.clients.bytes_per_s / GBIT})
         share = self.servers_bytes_per_s / (self.servers * self.clients.count)
         return Note(NoteKind.LUSTRE_SERVERS_LIMIT, values | {"gbit_per_s": share / GBIT})

@@ -11,8 +11,8 @@ from rackwright.catalog.rows import Accelerator, Machine, Server
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.evaluation import checkpoints
+from rackwright.sizing.inputs.model_of_spec import architecture_of
 from rackwright.sizing.metrics import Speed
-from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.sizing.node import formulas, power
 from rackwright.sizing.node.bucket import planned_bucket
 from rackwright.sizing.node.file_system import LustreSize, planned_file_system, storage_note, uses_bucket

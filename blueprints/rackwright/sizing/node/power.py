@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rackwright.sizing.assumptions import assumed
 from rackwright.sizing.node.requirements import Power
 from rackwright.sizing.note import Note
+from rackwright.units import HOUR
 
 BTU_PER_HOUR_PER_WATT = 3.412
 """1 W = 3.412 BTU/h (international table)."""
@@ -48,7 +49,7 @@ def power(
         btu_per_hour=heat,
         cooling_tons=heat / BTU_PER_HOUR_PER_TON,
         rack_units=None if rack_units is None else nodes * rack_units,
-        energy_kwh=None if run_s is None else whole / 1000 * run_s / 3600,
+        energy_kwh=None if run_s is None else whole / 1000 * run_s / HOUR,
         basis=(basis,),
     )
 

@@ -22,8 +22,8 @@ def search(job: Job, machines: TargetArrays, a: Assumptions, c: Calibration) -> 
 
 def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
     """Training outcomes; GPUs and TPUs separately, with the rejections of each accelerator."""
-    from rackwright.sizing.search.rollouts import with_rollouts
-    from rackwright.sizing.search.training import best_training
+    from rackwright.sizing.search.training.best_training import best_training
+    from rackwright.sizing.search.training.rollouts import with_rollouts
 
     found: dict[int, Outcome] = {}
     for which, some in machines.kinds:
@@ -75,11 +75,11 @@ def _neuron_serving(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
 def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions, c: Calibration) -> list[Outcome]:
     formats = [weight_format(job, t) for t in machines.targets]
     if job.generates:
-        from rackwright.sizing.search.serving import best_batch, best_serving
+        from rackwright.sizing.search.serving.best_serving import best_batch, best_serving
 
         found = (best_batch if job.ends else best_serving)(job, machines, formats, a, c)
     else:
-        from rackwright.sizing.search.forward_pass import forward_pass_outcomes
+        from rackwright.sizing.search.serving.forward_pass import forward_pass_outcomes
 
         found = forward_pass_outcomes(job, machines.targets, formats, a, c)
     rejections = {}

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from rackwright.estimator.case import Chip, Links, stack_cases
-from rackwright.sizing.search.layouts import Grid
+from rackwright.sizing.search.training.layouts import Grid
 
 C = TypeVar("C")
 WIDE_WEIGHT_BYTES = 1.5

@@ -57,7 +57,7 @@ class _Search:
             if len(self.found) == self.count and _sum(total, rest) >= self.found[-1][0]:
                 return
             remains = {name: amount - option.uses.get(name, 0.0) for name, amount in left.items()}
-            if all(amount >= 0 for amount in remains.values()) and _share_a_zone((*chosen, option)):
+            if all(amount >= 0 for amount in remains.values()) and share_a_zone((*chosen, option)):
                 self.extend((*chosen, option), total, remains)
 
 
@@ -69,7 +69,7 @@ def _sum(one: Rank, other: Rank) -> Rank:
     return tuple(a + b for a, b in zip(one, other, strict=True))
 
 
-def _share_a_zone(combination: Combination) -> bool:
+def share_a_zone(combination: Combination) -> bool:
     """Whether some zone offers every machine; a machine without known zones is assumed to be everywhere."""
     known = [{*option.fit.candidate.zones} for option in combination if option.fit.candidate.zones]
     return not known or bool(set.intersection(*known))

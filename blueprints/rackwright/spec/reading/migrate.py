@@ -12,7 +12,7 @@ Data = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Step:
+class MigrationStep:
     """From one version to the next."""
 
     to: str
@@ -22,11 +22,11 @@ class Step:
     """What changed, for the user."""
 
 
-STEPS: Mapping[str, Step] = {}
+STEPS: Mapping[str, MigrationStep] = {}
 """Version -> step to the next one. `rackwright/v1` is the first version, so there is none yet."""
 
 
-def migrate(data: Data, steps: Mapping[str, Step] = STEPS) -> tuple[Data, tuple[str, ...]]:
+def migrate(data: Data, steps: Mapping[str, MigrationStep] = STEPS) -> tuple[Data, tuple[str, ...]]:
     """`data` in today's version and a note for each step taken; unchanged where its version is today's or unknown."""
     notes: list[str] = []
     while (step := steps.get(str(data.get("api_version")))) is not None:
@@ -35,7 +35,7 @@ def migrate(data: Data, steps: Mapping[str, Step] = STEPS) -> tuple[Data, tuple[
     return data, tuple(notes)
 
 
-def version_problem(data: Data, steps: Mapping[str, Step] = STEPS) -> Problem | None:
+def version_problem(data: Data, steps: Mapping[str, MigrationStep] = STEPS) -> Problem | None:
     """The problem with `api_version`, None when it can be read (or is missing, which the models report)."""
     version = data.get("api_version")
     if "api_version" not in data or version == API_VERSION or (isinstance(version, str) and version in steps):

@@ -14,14 +14,13 @@ from rackwright.spec.infra import Place, RdmaFabric
 from rackwright.spec.inventory import Gpus, Nic, Node, ServerGroup
 from rackwright.spec.inventory_file import FORM, InventoryError, inventory_of
 from rackwright.spec.reading.model_fields import did_you_mean
+from rackwright.stackplan.namespaces import is_reserved
 from rackwright.validation.spec.registry import SpecContext, rule
 
 OPTIONS = ("node_cost", "fabric", "namespace")
 """Keys of a place that only own servers have."""
 PARTS = ("purchase", "lifetime", "electricity")
 """Keys of node_cost besides per_hour; all three are required together."""
-RESERVED_NAMESPACE = re.compile(r"kube-.+|default|monitoring|gpu-operator|nvidia-network-operator|.+-system|keda")
-"""Namespaces of Kubernetes and of the operators."""
 DRIVER_SYSTEMS = re.compile(r"(ubuntu|rhel|red hat|rocky|coreos|openshift)", re.IGNORECASE)
 """Systems for which NVIDIA publishes driver containers."""
 HOST_LABEL = "kubernetes.io/hostname"
@@ -113,7 +112,7 @@ def namespace_is_free(context: SpecContext) -> Iterator[Violation]:
     for at, place in context.places:
         inventory = context.inventory(place)
         of_operators = {each.namespace for each in inventory.installed} if inventory else set()
-        if place.namespace and (place.namespace in of_operators or RESERVED_NAMESPACE.fullmatch(place.namespace)):
+        if place.namespace and (place.namespace in of_operators or is_reserved(place.namespace)):
             message = f"The namespace {place.namespace} belongs to Kubernetes or an operator; a teardown would delete it"
             yield Violation(at / "namespace", f"use such as {context.spec.name}", message)
 

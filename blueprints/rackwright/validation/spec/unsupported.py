@@ -77,10 +77,6 @@ def _ssh(context: SpecContext) -> list[At]:
     return [] if blueprint.ssh_from == "nobody" or on_box else [At() / "blueprint" / "ssh_from"]
 
 
-def _mig(context: SpecContext) -> list[At]:
-    return [at for at, group in context.server_groups if group.gpus and group.gpus.mig]
-
-
 TABLE = (
     NotYet("N-03", "More than one serving workload outside AWS", _several_servers, "use a stack for each"),
     NotYet("N-04", "capacity.fallback outside AWS", _places("capacity.fallback"), "use `ordered`"),

@@ -6,6 +6,7 @@ from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.workload import TRAINING, Serve, Workload
 from rackwright.stackplan import BlueprintKind, StackPlan
+from rackwright.stackplan.namespaces import is_of_kubernetes
 from rackwright.validation.spec.jobs import never_runs
 from rackwright.validation.stack.registry import StackContext, context_rule, rule
 
@@ -14,14 +15,10 @@ STATEFUL_SET = "https://kubernetes.io/docs/concepts/workloads/controllers/statef
 RUN = At() / "workloads" / 0 / "run"
 QUEUE_KEYS = ("max_restarts", "priority")
 """Options of `run` that queues and JobSets implement."""
-RESERVED, RESERVED_PREFIX = ("default",), "kube-"
-"""Namespaces that exist in every cluster."""
 
 
 # A warning that stops an update, as S-111. Earlier releases reported it as S-111 where the spec sets kind: box.
-@context_rule(
-    "S-201", Level.WARNING, "https://docs.aws.amazon.com/systems-manager/latest/userguide/session-manager.html", stage=Stage.BUILD
-)
+@context_rule("S-201", Level.WARNING, SESSIONS, stage=Stage.BUILD)
 def box_runs_no_job(context: StackContext) -> Iterator[Violation]:
     """`run` describes a job of a training cluster, or the container of a box on own servers; other boxes do not use it."""
     spec = context.spec
@@ -73,6 +70,6 @@ def _missing(plan: StackPlan, workload: Workload) -> tuple[str, str]:
 def namespaces_are_the_stacks_own(plan: StackPlan) -> Iterator[Violation]:
     """The namespaces of a stack are its own; `default` and names that start with kube- belong to Kubernetes."""
     for index, (name, _) in enumerate(plan.namespaces):
-        if name in RESERVED or name.startswith(RESERVED_PREFIX):
+        if is_of_kubernetes(name):
             message = f"Namespace {name} belongs to Kubernetes; a stack would change its Pod Security level and delete it at its end"
             yield Violation(At() / "namespaces" / index, "use a namespace of the team, such as team-nlp", message)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from pulumi import Output
 from rackwright.stackplan import NetworkPlan, SubnetPlan
+from rackwright.stackplan.addresses import CONTROL_PURPOSES, MACHINE_PURPOSES
 
 from rackwright_pulumi.aws.network.vpc import Subnets
 from rackwright_pulumi.unsupported import Unsupported
 
-MACHINES = ("nodes", "all")
-CONTROL = ("control", "all")
 """Purposes of subnets; `all` serves both."""
 
 
@@ -27,16 +26,16 @@ class HasSubnets:
 
     def machine_subnets(self, zones: Sequence[str]) -> list[Output[str]]:
         """Subnets of accelerators: purpose `nodes`, in the zones. Raises Unsupported without one."""
-        found = [subnet_id for plan, subnet_id in self.subnets if plan.purpose in MACHINES and plan.zone in (*zones, "")]
+        found = [subnet_id for plan, subnet_id in self.subnets if plan.purpose in MACHINE_PURPOSES and plan.zone in (*zones, "")]
         if not found:
-            available = ", ".join(sorted({plan.zone for plan, _ in self.subnets if plan.purpose in MACHINES}))
+            available = ", ".join(sorted({plan.zone for plan, _ in self.subnets if plan.purpose in MACHINE_PURPOSES}))
             raise Unsupported(f"a pool in {', '.join(zones)} without a subnet in that zone", "network.subnets", f"machines in {available}")
         return found
 
     def control_subnets(self, zones: Sequence[str] = ()) -> list[Output[str]]:
         """Subnets of control plane and system machines: purpose `control` (in the zones), else `nodes`."""
-        found = [s for plan, s in self.subnets if plan.purpose in CONTROL and (not zones or plan.zone in (*zones, ""))]
-        return found or [subnet_id for plan, subnet_id in self.subnets if plan.purpose in MACHINES]
+        found = [s for plan, s in self.subnets if plan.purpose in CONTROL_PURPOSES and (not zones or plan.zone in (*zones, ""))]
+        return found or [subnet_id for plan, subnet_id in self.subnets if plan.purpose in MACHINE_PURPOSES]
 
 
 def subnet_plans(plan: NetworkPlan, existing: int) -> list[SubnetPlan]:

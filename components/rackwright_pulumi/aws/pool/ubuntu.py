@@ -6,13 +6,12 @@ Source: eksctl, for releases up to Ubuntu 26.04 (eksctl-io/eksctl@99984ad pkg/no
 import shlex
 
 from rackwright.stackplan import PoolPlan
+from rackwright.stackplan.labels import EFA_NODE_HUGE_PAGES
 
 from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo, kubelet_flags, sets_max_pods
 
-HUGE_PAGES = 5128
-"""2 MiB pages for libfabric, the number of EKS images: https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html"""
 FABRIC = f"""\
-sysctl -w vm.nr_hugepages={HUGE_PAGES}
+sysctl -w vm.nr_hugepages={EFA_NODE_HUGE_PAGES}
 mkdir -p /etc/systemd/system/containerd.service.d
 printf '[Service]\\nLimitMEMLOCK=infinity\\n' > /etc/systemd/system/containerd.service.d/memlock.conf
 systemctl daemon-reload

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from rackwright.catalog.networks import Network, find_network
+from rackwright.catalog.networks import ImageNetwork, find_network
 from rackwright.catalog.read import Catalog
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.sample_engines import sample_engine
@@ -71,7 +71,7 @@ def sample_case(row: PrintedRow, catalog: Catalog | None = None) -> SampleCase:
     )
 
 
-def _network(row: PrintedRow) -> Network:
+def _network(row: PrintedRow) -> ImageNetwork:
     """Return the network at the row's image size. Printed FLOPs and parameters replace those of the catalog."""
     name, printed = row.text("model"), row.number("gflops_per_sample")
     size = SIZE.match(row.lower("image_size"))
@@ -84,13 +84,13 @@ def _network(row: PrintedRow) -> Network:
         operation = "transformer" if re.search(r"swin|mlp|mixer|vit", name.lower()) else "convolution"
         pixels, flops = pixels or USUAL_PIXELS, 1e9 * (printed or 0.0)
         written = WRITTEN_PER_ROOT[operation] * (flops * pixels) ** 0.5
-        found = Network(name, operation, round(pixels**0.5), 1e6 * (parameters or USUAL_PARAMETERS_M), flops, written)
+        found = ImageNetwork(name, operation, round(pixels**0.5), 1e6 * (parameters or USUAL_PARAMETERS_M), flops, written)
     elif pixels and "3d" not in found.name:
         found = found.at(pixels)
     return replace(found, parameters=1e6 * parameters) if parameters else found
 
 
-def _batch(row: PrintedRow, network: Network, count: int, training: bool) -> float:
+def _batch(row: PrintedRow, network: ImageNetwork, count: int, training: bool) -> float:
     """Return the samples per accelerator and pass. A blank batch fills the accelerator."""
     printed = row.number("batch_size")
     if not printed:
@@ -133,7 +133,7 @@ def sample_engine_family(row: PrintedRow) -> str:
     return "tensorrt" if is_tuned else family
 
 
-def _activations(row: PrintedRow, network: Network) -> float:
+def _activations(row: PrintedRow, network: ImageNetwork) -> float:
     """Return the elements written per pass, with the attention scores where the kernel stores them."""
     is_fused = has_fused_attention(row)
     if network.attention_flops or network.is_diffusion:

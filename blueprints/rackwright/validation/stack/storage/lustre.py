@@ -7,7 +7,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.clouds import FSX, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
-from rackwright.sizing.node.lustre_throughput import LustreThroughput, Term, lustre_clients, lustre_throughput
+from rackwright.sizing.node.lustre_throughput import LustreTerm, LustreThroughput, lustre_clients, lustre_throughput
 from rackwright.stackplan import LustrePlan, StackPlan
 from rackwright.units import GIB
 from rackwright.validation.stack.registry import accelerators, catalog_rule, machines, rule
@@ -138,7 +138,7 @@ def lustre_delivers_what_the_run_needs(plan: StackPlan, catalog: Catalog) -> Ite
     need = f"The run needs {lustre.required_mb_s / 1000:,.1f} GB/s of its file system"
     message = f"{need}, which delivers {note_text(found.note)}. Checkpoints and data take {times:,.1f} times as long"
     over_efa = any(machine.lustre_interfaces for _, _, machine in machines(plan, catalog))
-    if found.term is Term.TIER:
+    if found.term is LustreTerm.TIER:
         yield Violation(AT, "choose a larger capacity or throughput", message)
     elif not lustre.rdma and over_efa:
         yield Violation(AT / "rdma", "set it to true with an AL2023 image; a running file system is replaced by a new one", message)

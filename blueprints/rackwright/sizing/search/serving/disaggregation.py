@@ -12,7 +12,7 @@ import numpy as np
 from rackwright.estimator.case import Num
 from rackwright.estimator.serving.iteration import prefill_seconds
 from rackwright.estimator.serving.throughput import kv_transfer_seconds
-from rackwright.sizing.search.replicas import ReplicaLoad, ServingLayouts
+from rackwright.sizing.search.serving.replicas import ReplicaLoad, ServingLayouts
 
 L = TypeVar("L", bound=ServingLayouts)
 

@@ -16,15 +16,15 @@ from rackwright.estimator.model.from_architecture import count_parameters, model
 from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters
 from rackwright.sizing.assumptions import OWN, Assumptions
 from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
-from rackwright.sizing.inference_inputs import inference_inputs
+from rackwright.sizing.inputs.inference_inputs import inference_inputs
+from rackwright.sizing.inputs.model_of_spec import architecture_of, weights_size
+from rackwright.sizing.inputs.objectives import objective_of, rollout_tokens
+from rackwright.sizing.inputs.sample import training_sample
+from rackwright.sizing.inputs.training_recipe import Recipe, adapted, full
 from rackwright.sizing.job import SFT, CustomJob, CustomRun, Objective, TrainingJob, WorkloadInputs
-from rackwright.sizing.model_of_spec import architecture_of, weights_size
 from rackwright.sizing.note import Note, NoteKind
-from rackwright.sizing.objectives import objective_of, rollout_tokens
 from rackwright.sizing.plan import Assumption, WorkloadFacts
-from rackwright.sizing.sample import training_sample
-from rackwright.sizing.search.layouts import PinnedLayout
-from rackwright.sizing.training_recipe import Recipe, adapted, full
+from rackwright.sizing.search.training.layouts import PinnedLayout
 from rackwright.spec.workload import Batch, Custom, Finetune, Pretrain, Serve, Workload
 from rackwright.spec.workload_parts import Adapter, MeasuredRun
 

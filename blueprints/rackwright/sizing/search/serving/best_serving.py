@@ -16,9 +16,9 @@ from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, linear_bytes
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejections
-from rackwright.sizing.search.disaggregation import PooledLayouts, pooled
 from rackwright.sizing.search.outcome import Outcome
-from rackwright.sizing.search.replicas import (
+from rackwright.sizing.search.serving.disaggregation import PooledLayouts, pooled
+from rackwright.sizing.search.serving.replicas import (
     LOWEST_RATE,
     MAX_REPLICAS,
     ReplicaLoad,

@@ -12,10 +12,10 @@ from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.estimator.case import TrainingCase
 from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.sizing.job import TrainingJob
-from rackwright.sizing.search import training_estimates
-from rackwright.sizing.search.layouts import Layouts
-from rackwright.sizing.search.lower_bound import LowerBound, lower_bound
 from rackwright.sizing.search.target import TargetArrays, rows_of
+from rackwright.sizing.search.training import training_estimates
+from rackwright.sizing.search.training.layouts import Layouts
+from rackwright.sizing.search.training.lower_bound import LowerBound, lower_bound
 
 CHUNK = 4096
 """Trials timed together, so that their columns fit into the CPU cache."""

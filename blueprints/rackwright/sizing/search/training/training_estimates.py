@@ -16,9 +16,9 @@ from rackwright.estimator.sample_case import SampleCase
 from rackwright.estimator.training import adapter_memory, communication, memory, step, tpu_step
 from rackwright.estimator.training.states import state_bytes
 from rackwright.sizing.job import SFT, TrainingJob
-from rackwright.sizing.search import objective_costs
 from rackwright.sizing.search.outcome import Spread, at_p80
 from rackwright.sizing.search.target import Target
+from rackwright.sizing.search.training import objective_costs
 
 ANY_CHIP = Chip("any", np.inf, 1.0, 1.0, 1.0)
 ANY_LINKS = Links(1.0, 1.0, 1.0, 1.0)

@@ -8,12 +8,12 @@ from rackwright.estimator.result import StepTerms, scale_terms
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.metrics import Memory, ParallelLayout, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
-from rackwright.sizing.search import training_estimates
-from rackwright.sizing.search.branch_and_bound import LayoutTrials, SearchSpace, fastest_layouts
-from rackwright.sizing.search.layouts import Grid, Layouts, enumerate_layouts, why_none
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.target import Target, TargetArrays
-from rackwright.sizing.search.training_estimates import TrainingResiduals
+from rackwright.sizing.search.training import training_estimates
+from rackwright.sizing.search.training.branch_and_bound import LayoutTrials, SearchSpace, fastest_layouts
+from rackwright.sizing.search.training.layouts import Grid, Layouts, enumerate_layouts, why_none
+from rackwright.sizing.search.training.training_estimates import TrainingResiduals
 from rackwright.units import GIB
 
 

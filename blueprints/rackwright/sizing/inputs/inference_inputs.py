@@ -11,11 +11,11 @@ from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.estimator.serving.speculation import ACCEPTANCE_RANGE, speculation_fields
 from rackwright.estimator.serving.transcript import TOKENS_PER_SECOND
 from rackwright.sizing.assumptions import OWN, Assumptions
+from rackwright.sizing.inputs.model_of_spec import architecture_of, weights_size
+from rackwright.sizing.inputs.sample import ScaledNetwork, generates_text, request_sample
 from rackwright.sizing.job import ServingJob, WorkloadInputs, weight_bytes
-from rackwright.sizing.model_of_spec import architecture_of, weights_size
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, WorkloadFacts
-from rackwright.sizing.sample import ScaledNetwork, generates_text, request_sample
 from rackwright.spec.workload import Batch, Serve
 from rackwright.spec.workload_parts import Disaggregation, Speculation, Tokens
 

@@ -15,7 +15,7 @@ from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.rejection import Reason
 from rackwright.sizing.search.outcome import UNKNOWN, Outcome
-from rackwright.sizing.search.serving import best_batch
+from rackwright.sizing.search.serving.best_serving import best_batch
 from rackwright.sizing.search.target import TargetArrays, sixteen_bits
 
 WEIGHT_BYTES = 2.0

@@ -7,8 +7,8 @@ same accelerators (HybridFlow, arXiv 2409.19256).
 from rackwright.estimator.config.engines import engine_family
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import model_dimensions
+from rackwright.sizing.inputs.model_of_spec import architecture_of
 from rackwright.sizing.job import PAIRED, SFT, Objective, ServingJob
-from rackwright.sizing.model_of_spec import architecture_of
 from rackwright.spec.workload import Finetune
 from rackwright.spec.workload_parts import Rollout
 

@@ -1,0 +1,1 @@
+"""Workloads of the spec and their models as numbers for the formulas."""

@@ -1,0 +1,1 @@
+"""Replicas of services, and batches, on each machine."""

@@ -1,0 +1,1 @@
+"""Parallel layout and batch of training on each machine."""
