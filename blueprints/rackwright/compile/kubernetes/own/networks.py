@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from rackwright.catalog.pinned_versions import pinned_versions
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.kubernetes.own.rails import HOST_DEVICE, NETWORKS_ANNOTATION, SHARED, SHARED_PODS, SRIOV, Rail, Rails
+from rackwright.compile.kubernetes.own.tolerations import GPU_TOLERATION, Tolerations
 from rackwright.compile.operators.helm_releases import release
 from rackwright.stackplan import ManifestPlan, ReleasePlan
 from rackwright.stackplan.labels import FABRIC_CONFIG, RESOURCES_ANNOTATION
@@ -27,18 +28,29 @@ def network_operator(rails: Rails) -> ReleasePlan:
     return release(NETWORK_OPERATOR, NETWORK_OPERATOR_NAMESPACE, values, (GPU_OPERATOR,))
 
 
-def fabric_objects(rails: Rails, namespace: str) -> Iterator[ManifestPlan]:
-    """The policy, the rails' address pools and networks, and the settings of NCCL for jobs of the namespace."""
-    spec = dict(_policy(rails))
-    # The operator reports when drivers and device plugins run on every node.
-    wait = {"pulumi.com/waitFor": "jsonpath={.status.state}=ready"}
-    body = obj("mellanox.com/v1alpha1", "NicClusterPolicy", POLICY_NAME, spec=spec, annotations=wait)
-    yield ManifestPlan(POLICY, body, (NETWORK_OPERATOR,), layer="operators")
-    for rail in rails.rails:
-        yield from _rail_objects(rails, rail, namespace)
+def fabric_objects(rails: Rails, namespace: str, taints: Tolerations, has_operator: bool) -> Iterator[ManifestPlan]:
+    """The policy, the rails' address pools and networks, and the settings of NCCL for jobs of the namespace.
+
+    taints: tolerations of the servers' taints. has_operator: the cluster has a network operator, whose only policy offers resources of
+    other tenants; the stack does not change it (V-179).
+    """
+    if not rails.exist:
+        if not has_operator:
+            yield _cluster_policy(rails, taints)
+        for rail in rails.rails:
+            yield from _rail_objects(rails, rail, namespace, () if has_operator else (POLICY,))
     settings = {RESOURCES_ANNOTATION: json.dumps(dict(rails.pod_resources)), NETWORKS_ANNOTATION: rails.pod_networks}
     config = obj("v1", "ConfigMap", FABRIC_CONFIG, namespace, annotations=settings, data=nccl_environment(rails))
     yield ManifestPlan("fabric.settings", config)
+
+
+def _cluster_policy(rails: Rails, taints: Tolerations) -> ManifestPlan:
+    """The policy; its `tolerations` are those of all daemons of the operator (Mellanox/network-operator, tag v26.4.1, api/v1alpha1)."""
+    spec = dict(_policy(rails)) | ({"tolerations": [GPU_TOLERATION, *taints]} if taints else {})
+    # The operator reports when drivers and device plugins run on every node.
+    wait = {"pulumi.com/waitFor": "jsonpath={.status.state}=ready"}
+    body = obj("mellanox.com/v1alpha1", "NicClusterPolicy", POLICY_NAME, spec=spec, annotations=wait)
+    return ManifestPlan(POLICY, body, (NETWORK_OPERATOR,), layer="operators")
 
 
 def nccl_environment(rails: Rails) -> dict[str, str]:
@@ -86,7 +98,9 @@ def _policy(rails: Rails) -> Iterator[tuple[str, Body]]:
 
 def _host_devices(rails: Rails) -> Body:
     def selectors(rail: Rail) -> Body:
-        return {"vendors": [MELLANOX], "isRdma": True} | ({"pfNames": [rail.interface]} if rail.interface else {})
+        # Without names the link type excludes Ethernet ports of the vendor, such as those of the management network.
+        ports = {"pfNames": [rail.interface]} if rail.interface else {"linkTypes": ["infiniband" if rails.is_infiniband else "ether"]}
+        return {"vendors": [MELLANOX], "isRdma": True, **ports}
 
     return {
         "resourceList": [
@@ -104,8 +118,8 @@ def _shared_devices(rails: Rails) -> Body:
     }
 
 
-def _rail_objects(rails: Rails, rail: Rail, namespace: str) -> Iterator[ManifestPlan]:
-    name, after = rails.full_name(rail), (POLICY,)
+def _rail_objects(rails: Rails, rail: Rail, namespace: str, after: tuple[str, ...]) -> Iterator[ManifestPlan]:
+    name = rails.full_name(rail)
     pool = {"subnet": rail.subnet, "perNodeBlockSize": rail.ports * rail.pods_per_node}
     body = obj("nv-ipam.nvidia.com/v1alpha1", "IPPool", name, NETWORK_OPERATOR_NAMESPACE, pool)
     yield ManifestPlan(f"fabric.pool.{rail.name}", body, after)
@@ -117,12 +131,11 @@ def _rail_objects(rails: Rails, rail: Rail, namespace: str) -> Iterator[Manifest
 
 def _virtual_functions(rails: Rails, rail: Rail) -> Body:
     options = rails.options
-    selector = {"vendor": MELLANOX} | ({"pfNames": [rail.interface]} if rail.interface else {})
     spec = {
         "deviceType": "netdevice",
         "isRdma": True,
         "linkType": "IB" if rails.is_infiniband else "ETH",
-        "nicSelector": selector,
+        "nicSelector": {"vendor": MELLANOX, "pfNames": [rail.interface]},
         "nodeSelector": MELLANOX_NODES,
         "numVfs": options.virtual_functions,
         "priority": 90,
