@@ -1,8 +1,9 @@
-"""S-186 to S-197: inventories of own servers, and the options of their places."""
+"""S-186 to S-197, S-199: inventories of own servers, and the options of their places."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Network
 
 from rackwright.catalog import query
 from rackwright.clouds import profile
@@ -20,6 +21,12 @@ OPTIONS = ("node_cost", "fabric", "namespace")
 """Keys of a place that only own servers have."""
 PARTS = ("purchase", "lifetime", "electricity")
 """Keys of node_cost besides per_hour; all three are required together."""
+NAMELESS_PORTS = {
+    "shared": "",
+    "sriov": ", because the operator may change firmware and link type of every port of the vendor",
+    "roce": ", because every Ethernet port of the vendor would be used, and pods would take the server's own connection",
+}
+"""Why ports have names, by mode."""
 RESERVED_NAMESPACE = re.compile(r"kube-.+|default|monitoring|gpu-operator|nvidia-network-operator|.+-system|keda")
 """Namespaces of Kubernetes and of the operators."""
 DRIVER_SYSTEMS = re.compile(r"(ubuntu|rhel|red hat|rocky|coreos|openshift)", re.IGNORECASE)
@@ -144,10 +151,9 @@ def node_cost_is_complete(context: SpecContext) -> Iterator[Violation]:
 def fabric_options_fit_the_mode(context: SpecContext) -> Iterator[Violation]:
     """Options of `fabric` are those of its mode."""
     for at, place, groups in _places(context):
-        if place.fabric:
-            infiniband = all(group.fabric.kind == "infiniband" for group in groups if group.fabric)
-            for key, message, fix in _fabric_mistakes(place.fabric, infiniband, groups):
-                yield Violation(at / "fabric" / key, fix, message)
+        infiniband = all(group.fabric.kind == "infiniband" for group in groups if group.fabric)
+        for key, message, fix in _fabric_mistakes(place.fabric or RdmaFabric(), infiniband, groups):
+            yield Violation(at / "fabric" / key if place.fabric else at / "inventory", fix, message)
 
 
 def _fabric_mistakes(fabric: RdmaFabric, infiniband: bool, groups: Iterable[ServerGroup]) -> Iterator[tuple[str, str, str]]:
@@ -161,16 +167,40 @@ def _fabric_mistakes(fabric: RdmaFabric, infiniband: bool, groups: Iterable[Serv
         yield "virtual_functions", f"Mode {mode} has no virtual functions", "remove it, or set mode: sriov"
     if fabric.mtu and mode != "sriov" and (infiniband or mode == "host-device"):
         yield "mtu", f"Mode {mode} uses the MTU of the servers' ports", "remove it, and set the MTU on the servers"
-    ports = ((group.name, group.fabric.rails) for group in groups if group.fabric)
-    nameless = [name for name, rails in ports if not rails or not all(rail.interface for rail in rails)]
-    if mode == "shared" and nameless:
-        message = f"Mode shared needs the names of the ports, and group {nameless[0]} has no `rails` with `interface`"
+    ports = [(group.name, group.fabric.rails) for group in groups if group.fabric]
+    nameless = [name for name, rails in ports if not rails or not all(rail.interface or rail.resource for rail in rails)]
+    if nameless and (mode != "host-device" or not infiniband):
+        why = NAMELESS_PORTS["roce" if mode == "host-device" else mode]
+        message = f"Mode {mode} needs the names of the ports{why}, and group {nameless[0]} has no `rails` with `interface`"
         yield "mode", message, "add rails to the NICs of the inventory: [{interface: ibs1f0}, ...]"
+
+
+@rule("S-199", link="https://docs.tigera.io/calico/latest/networking/ipam/initial-ippool")
+def rails_have_free_addresses(context: SpecContext) -> Iterator[Violation]:
+    """The addresses of the rails are none of the cluster's pods and nodes."""
+    for at, place, groups in _places(context):
+        inventory, fabric = inventory_of(place, context.folder), place.fabric or RdmaFabric()
+        if inventory is None or not any(group.fabric for group in groups):
+            continue
+        cluster, where = inventory.cluster, at / "fabric" / "addresses" if place.fabric else at / "inventory"
+        ranges = {"addresses": fabric.addresses, "pod_cidr": cluster.pod_cidr, "node_cidr": cluster.node_cidr}
+        networks: dict[str, IPv4Network] = {}
+        for key, text in ranges.items():
+            try:
+                networks |= {key: IPv4Network(text, strict=False)} if text else {}
+            except ValueError:
+                message = f"`{key}` is {quote(text)}, which is not an IPv4 range"
+                yield Violation(where if key == "addresses" else at / "inventory", "write it such as 198.18.0.0/15", message)
+        for key in ("pod_cidr", "node_cidr"):
+            if key in networks and "addresses" in networks and networks["addresses"].overlaps(networks[key]):
+                used = "pods" if key == "pod_cidr" else "nodes"
+                message = f"The rails use {fabric.addresses}, which overlaps {ranges[key]} of the {used} of cluster {cluster.name}"
+                yield Violation(where, "set fabric: {addresses: ...} to a free range, such as 198.18.0.0/15", message)
 
 
 @rule("S-195")
 def names_are_unique(context: SpecContext) -> Iterator[Violation]:
-    """Groups, nodes and storage of an inventory have different names, and a NIC has as many rails as ports."""
+    """Groups, nodes and storage of an inventory have different names, and a NIC has as many rails as ports, with both `resource` and `network` or neither."""
     for at, place, groups in _places(context):
         inventory = inventory_of(place, context.folder)
         storage = inventory.storage if inventory else ()
@@ -186,6 +216,11 @@ def names_are_unique(context: SpecContext) -> Iterator[Violation]:
             for nic in (nic for nic in group.nics if nic.rails and len(nic.rails) != nic.count):
                 message = f"Group {group.name} has {nic.count} {nic.kind} ports, and `rails` lists {len(nic.rails)}"
                 yield Violation(at / "inventory", f"list {nic.count} rails, or none", message)
+            for nic in group.nics:
+                existing = [bool(rail.resource) + bool(rail.network) for rail in nic.rails]
+                if any(existing) and min(existing) < 2:
+                    message = f"Some of the {len(existing)} rails of group {group.name} have `resource` or `network`, not all of them both"
+                    yield Violation(at / "inventory", "set both on every rail, or on none", message)
 
 
 @rule("S-196", link=GPU_GUIDE)
