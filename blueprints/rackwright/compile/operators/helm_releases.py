@@ -94,8 +94,8 @@ def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = No
 
     claims: (resource, device class): claims of the class count towards the quota of the resource; Kueue rejects other classes
     (kubernetes-sigs/kueue@ff69552 site/content/en/docs/tasks/manage/setup_dra.md). Prometheus reads its metrics where it is installed.
-    by_label: Kueue manages namespaces with QUEUES_LABEL only. The selector is also that of its webhook for pods, so that pods of the
-    other namespaces of a shared cluster start while Kueue is down (kubernetes-sigs/kueue, site/content/en/docs/tasks/run/plain_pods.md).
+    by_label: Kueue manages namespaces with QUEUES_LABEL only. The chart gives the selector to its webhooks, so that pods and jobs of the
+    other namespaces of a shared cluster start while Kueue is down (github.com/kubernetes-sigs/kueue/pull/5323).
     """
     manager = {
         "replicas": 2,
