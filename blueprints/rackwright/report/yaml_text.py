@@ -16,7 +16,7 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-# Texts that other parsers read as numbers, dates or booleans are quoted: PyYAML follows YAML 1.1, kubectl's parser of Go and YAML 1.2 do not
+# Texts that other parsers read as numbers, dates or booleans are quoted. PyYAML follows YAML 1.1; kubectl's parser and YAML 1.2 differ
 # (https://yaml.org/spec/1.2.2/#103-core-schema; resolve.go of sigs.k8s.io/yaml/goyaml.v2, which drops underscores in numbers).
 _AMBIGUOUS = {
     "float": (r"[-+]?(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?", "-+.0123456789"),

@@ -101,7 +101,9 @@ class _LayerBuilder:
         for space, level in levels.items():
             key, protect = _space(space), (are_of_teams and self.protect) or None
             opts = ResourceOptions(parent=self.layer, depends_on=self._waits(key, parts), protect=protect)
-            self.built[key] = KubernetesObject(child(self.name, key), namespace_body(space, level, are_of_teams, space in self.queued), opts)
+            self.built[key] = KubernetesObject(
+                child(self.name, key), namespace_body(space, level, are_of_teams, space in self.queued), opts
+            )
 
     def release(self, plan: ReleasePlan) -> Resource:
         opts = ResourceOptions(parent=self.layer, depends_on=self._waits(plan.name, plan.after, plan.namespace))

@@ -24,7 +24,9 @@ def own_training_plan(context: CompileContext) -> StackPlan:
         allow_metrics(context.namespace),
     )
     # RDMA pods lock memory, which only the level `privileged` allows them to ask for (IPC_LOCK).
-    return own_stack(context, pool, (*operators, on_any_node(kueue(operators, by_label=True))), manifests, "privileged" if rails else "baseline")
+    return own_stack(
+        context, pool, (*operators, on_any_node(kueue(operators, by_label=True))), manifests, "privileged" if rails else "baseline"
+    )
 
 
 def own_queues(context: CompileContext, pool: PoolPlan, rails: Rails | None) -> tuple[ManifestPlan, ...]:

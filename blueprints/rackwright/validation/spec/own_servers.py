@@ -27,6 +27,8 @@ NAMELESS_PORTS = {
     "roce": ", because every Ethernet port of the vendor would be used, and pods would take the server's own connection",
 }
 """Why ports have names, by mode."""
+RARE_RANGES = ("198.18.0.0/15", "172.20.0.0/15", "10.160.0.0/12", "192.168.0.0/16")
+"""Ranges that a message proposes, rarely used ones first."""
 RESERVED_NAMESPACE = re.compile(r"kube-.+|default|monitoring|gpu-operator|nvidia-network-operator|.+-system|keda")
 """Namespaces of Kubernetes and of the operators."""
 DRIVER_SYSTEMS = re.compile(r"(ubuntu|rhel|red hat|rocky|coreos|openshift)", re.IGNORECASE)
@@ -195,12 +197,14 @@ def rails_have_free_addresses(context: SpecContext) -> Iterator[Violation]:
             if key in networks and "addresses" in networks and networks["addresses"].overlaps(networks[key]):
                 used = "pods" if key == "pod_cidr" else "nodes"
                 message = f"The rails use {fabric.addresses}, which overlaps {ranges[key]} of the {used} of cluster {cluster.name}"
-                yield Violation(where, "set fabric: {addresses: ...} to a free range, such as 198.18.0.0/15", message)
+                taken = [networks[each] for each in ("pod_cidr", "node_cidr") if each in networks]
+                free = next((text for text in RARE_RANGES if not any(IPv4Network(text).overlaps(each) for each in taken)), "...")
+                yield Violation(where, f"set fabric: {{addresses: {free}}}, if no server uses this range", message)
 
 
 @rule("S-195")
 def names_are_unique(context: SpecContext) -> Iterator[Violation]:
-    """Groups, nodes and storage of an inventory have different names, and a NIC has as many rails as ports, with both `resource` and `network` or neither."""
+    """Groups, nodes and storage of an inventory have different names, and a NIC has as many rails as ports."""
     for at, place, groups in _places(context):
         inventory = inventory_of(place, context.folder)
         storage = inventory.storage if inventory else ()
