@@ -105,22 +105,6 @@ def installed_operators_have_pinned_versions(context: StackContext) -> Iterator[
             yield Violation(At() / "place" / "account", f"upgrade it to {pinned}, or acknowledge V-177 after a test", message)
 
 
-@context_rule("V-178", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/", on=KUBERNETES)
-def classes_of_releases_exist(context: StackContext) -> Iterator[Violation]:
-    """Priority classes and storage classes of release values are objects of the stack, or exist in the cluster."""
-    plan, inventory = context.plan, _inventory(context)
-    made = {kind: {m.body["metadata"]["name"] for _, m in manifests(plan, kind)} for kind in ("PriorityClass", "StorageClass")}
-    known = {"priorityClassName": made["PriorityClass"] | SYSTEM_PRIORITIES}
-    if inventory:
-        stored = {entry.storage_class for entry in inventory.storage if isinstance(entry, CsiStorage)}
-        known["storageClassName"] = made["StorageClass"] | stored
-    for index, release in enumerate(plan.releases):
-        for at, key, name in _texts(release.values, At() / "releases" / index / "values"):
-            if name and name not in known.get(key, {name}):
-                message = f"Pods of {release.name} name the {CLASS_FIELDS[key]} {name}, which neither the stack nor the cluster has"
-                yield Violation(at, f"use {', '.join(sorted(known[key])) or 'none'}", message)
-
-
 # A warning that stops an update: pods wait forever for resources that the cluster lacks. It can be acknowledged.
 @rule("V-179", Level.WARNING, f"{NETWORK_OPERATOR_DOCS}/customizations/crds.html", stage=Stage.BUILD, on=KUBERNETES)
 def network_operator_offers_the_rails(plan: StackPlan) -> Iterator[Violation]:
@@ -152,6 +136,22 @@ def daemons_tolerate_taints(plan: StackPlan) -> Iterator[Violation]:
                     written = f"{taint.key}={taint.value}" if taint.value else taint.key
                     message = f"{who} does not tolerate the taint {written}:{taint.effect} of the servers {pool.name}"
                     yield Violation(at / "tolerations", f"add a toleration of {taint.key}", message)
+
+
+@context_rule("V-181", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/", on=KUBERNETES)
+def classes_of_releases_exist(context: StackContext) -> Iterator[Violation]:
+    """Priority classes and storage classes of release values are objects of the stack, or exist in the cluster."""
+    plan, inventory = context.plan, _inventory(context)
+    made = {kind: {m.body["metadata"]["name"] for _, m in manifests(plan, kind)} for kind in ("PriorityClass", "StorageClass")}
+    known = {"priorityClassName": made["PriorityClass"] | SYSTEM_PRIORITIES}
+    if inventory:
+        stored = {entry.storage_class for entry in inventory.storage if isinstance(entry, CsiStorage)}
+        known["storageClassName"] = made["StorageClass"] | stored
+    for index, release in enumerate(plan.releases):
+        for at, key, name in _texts(release.values, At() / "releases" / index / "values"):
+            if name and name not in known.get(key, {name}):
+                message = f"Pods of {release.name} name the {CLASS_FIELDS[key]} {name}, which neither the stack nor the cluster has"
+                yield Violation(at, f"use {', '.join(sorted(known[key])) or 'none'}", message)
 
 
 def _texts(value: Any, at: At, key: str = "") -> Iterator[tuple[At, str, str]]:
