@@ -92,11 +92,13 @@ def own_fleet_case(tensor: int = 1, pipeline: int = 1, where: dict[str, Any] | N
     return spec("chat-own", SERVE, where or place()), sizing(made, facts), made
 
 
+TAINTS = [{"key": "dedicated", "value": "gpu"}, {"key": "lab", "effect": "NoExecute"}]
 SRIOV = {"mode": "sriov", "pkey": "0x8001", "ufm_secret": "ufm-credentials", "mtu": 4092}
 OWN = {
     "own-training": own_training_plan,
     "own-sriov": lambda: own_training_plan(place(SRIOV)),
     "own-shared": lambda: own_training_plan(place({"mode": "shared"})),
+    "own-tainted": lambda: own_training_plan(place(servers={"taints": TAINTS})),
     "own-box": lambda: compiled(own_box_case()),
     "own-fleet": lambda: compiled(own_fleet_case()),
     "own-fleet-wide": lambda: compiled(own_fleet_case(8, 2)),

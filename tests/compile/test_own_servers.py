@@ -2,13 +2,16 @@
 
 import json
 import re
+from ipaddress import IPv4Network
 
 import pytest
+import yaml
 from rackwright.compile.compile import compile_plan
 from rackwright.compile.compile_context import RunningStack
 from rackwright.stackplan import VersionPins
+from rackwright.validation.stack import check
 
-from tests.own_plans import OWN, RAILS, own_box_case, own_fleet_case, own_training_case, own_training_plan, place
+from tests.own_plans import OWN, RAILS, TAINTS, own_box_case, own_fleet_case, own_training_case, own_training_plan, place
 from tests.plans import TODAY, compiled
 
 PORTS = ",".join(rail["device"] for rail in RAILS)
@@ -102,7 +105,11 @@ def test_ports_without_names_share_one_resource():
     plan = own_training_plan(place(servers={"nics": nics}))
     config = json.loads(one(plan, "NicClusterPolicy")["spec"]["sriovDevicePlugin"]["config"])
     assert config["resourceList"] == [
-        {"resourcePrefix": "nvidia.com", "resourceName": "rails", "selectors": {"vendors": ["15b3"], "isRdma": True}}
+        {
+            "resourcePrefix": "nvidia.com",
+            "resourceName": "rails",
+            "selectors": {"vendors": ["15b3"], "isRdma": True, "linkTypes": ["infiniband"]},
+        }
     ]
     settings = one(plan, "ConfigMap")["metadata"]["annotations"]
     assert json.loads(settings["rackwright/resources"]) == {"nvidia.com/rails": 8}
@@ -342,3 +349,74 @@ def test_teams_have_a_role_in_their_namespace(name):
 )
 def test_namespaces_have_the_pod_security_level_that_rdma_needs(name, level):
     assert OWN[name]().namespaces[0][1] == level
+
+
+def test_prometheus_names_the_priority_class_that_the_stack_creates():
+    plan = own_training_plan()
+    named = release(plan, "kube-prometheus-stack").values["prometheus"]["prometheusSpec"]["priorityClassName"]
+    assert named in {body["metadata"]["name"] for body in objects(plan, "PriorityClass")}
+
+
+def test_a_cluster_with_prometheus_needs_no_second_one():
+    plan = own_training_plan(place(installed=[{"name": "kube-prometheus-stack", "version": "75.0.0", "namespace": "monitoring"}]))
+    assert check(plan) == []
+    assert plan.installed == ("kube-prometheus-stack",)
+    assert release(plan, "gpu-operator").after == ()
+
+
+NETWORK_OPERATOR = [{"name": "network-operator", "version": "26.4.1", "namespace": "nvidia-network-operator"}]
+
+
+def test_the_policy_of_an_existing_network_operator_is_not_changed():
+    plan = own_training_plan(place(installed=NETWORK_OPERATOR))
+    assert not objects(plan, "NicClusterPolicy")
+    assert len(objects(plan, "HostDeviceNetwork")) == 8
+    assert {problem.code for problem in check(plan)} == {"V-179"}
+
+
+def test_rails_of_an_existing_network_operator_are_used_by_name():
+    rails = [port | {"resource": "nvidia.com/hostdev", "network": f"rails/rail-{n}"} for n, port in enumerate(RAILS)]
+    nics = [{"kind": "infiniband", "speed": "NDR", "count": 8, "rails": rails}]
+    plan = own_training_plan(place(servers={"nics": nics}, installed=NETWORK_OPERATOR))
+    assert not [body for kind in ("NicClusterPolicy", "IPPool", "HostDeviceNetwork") for body in objects(plan, kind)]
+    settings = one(plan, "ConfigMap")["metadata"]["annotations"]
+    assert json.loads(settings["rackwright/resources"]) == {"nvidia.com/hostdev": 8}
+    assert settings["k8s.v1.cni.cncf.io/networks"] == ",".join(f"rails/rail-{n}" for n in range(8))
+    assert check(plan) == []
+
+
+def test_kueue_manages_labelled_namespaces_only():
+    config = yaml.safe_load(release(own_training_plan(), "kueue").values["managerConfig"]["controllerManagerConfigYaml"])
+    assert config["managedJobsNamespaceSelector"] == {"matchLabels": {"rackwright/queues": "true"}}
+
+
+def test_node_feature_discovery_of_the_cluster_is_the_only_one():
+    def plan(namespace, **running):
+        found = [{"name": "node-feature-discovery", "version": "0.18.3", "namespace": namespace}]
+        spec, sizing, fit = own_training_case(place(installed=found))
+        return compile_plan(spec, sizing, fit, today=TODAY, running=RunningStack(**running))
+
+    assert release(plan("nfd"), "gpu-operator").values["nfd"] == {"enabled": False}
+    assert release(plan("nfd"), "network-operator").values["nfd"] == {"enabled": False}
+    own = plan("gpu-operator", pins=VersionPins("1.35", charts=(("gpu-operator", "v26.3.3"),)))
+    assert "nfd" not in release(own, "gpu-operator").values
+
+
+def test_daemons_run_on_tainted_servers():
+    plan = own_training_plan(place(servers={"taints": TAINTS}))
+    wanted = [
+        {"key": "dedicated", "operator": "Equal", "value": "gpu", "effect": "NoSchedule"},
+        {"key": "lab", "operator": "Equal", "value": "", "effect": "NoExecute"},
+    ]
+    values = release(plan, "gpu-operator").values
+    worker = values["node-feature-discovery"]["worker"]
+    policy = one(plan, "NicClusterPolicy")["spec"]
+    for tolerations in (values["daemonsets"]["tolerations"], worker["tolerations"], policy["tolerations"]):
+        assert tolerations[-2:] == wanted
+        assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in tolerations
+    assert release(plan, "kube-prometheus-stack").values["prometheus-node-exporter"] == {"tolerations": [{"operator": "Exists"}]}
+
+
+def test_rails_have_addresses_that_pods_rarely_use():
+    subnets = [IPv4Network(pool["spec"]["subnet"]) for pool in objects(own_training_plan(), "IPPool")]
+    assert all(subnet.subnet_of(IPv4Network("198.18.0.0/15")) for subnet in subnets)

@@ -77,3 +77,9 @@ def test_arguments_of_aws_are_refused():
     plan = own_training_plan()
     with pytest.raises(Unsupported, match="vpc_id"):
         record(lambda: TrainingCluster("x", {"plan": plan, "vpc_id": "vpc-0"}) and None)
+
+
+def test_kueue_manages_the_namespace_of_the_team_alone():
+    spaces = [node.inputs["metadata"] for node in graph("own-training").nodes.values() if node.type.endswith("core/v1:Namespace")]
+    labelled = [space["name"] for space in spaces if space["labels"].get("rackwright/queues") == "true"]
+    assert labelled == ["llama-own-team-nlp"]

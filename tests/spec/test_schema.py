@@ -55,6 +55,14 @@ def test_an_example_stack_has_no_problem_for_reader_or_schema(file):
     assert [error.message for error in SCHEMA.iter_errors(plain(file))] == []
 
 
+def test_the_job_of_the_documentation_is_a_run():
+    """`run` of docs/jobs.md; its other keys are left out."""
+    text = re.search(r"```yaml\n(.*?)```", (ROOT / "docs/jobs.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+    problems = examine(f"api_version: rackwright/v1\nname: demo\n{text}", "jobs.md").problems
+    assert problems
+    assert [str(problem) for problem in problems if "run" in str(problem.at)] == []
+
+
 def test_the_example_of_the_documentation_is_a_spec():
     text = re.search(r"```yaml\n(.*?)```", (ROOT / "docs/spec.md").read_text(encoding="utf-8"), re.DOTALL)[1]
     reading = examine(text)

@@ -1,10 +1,10 @@
 """A stack in an existing cluster: it creates no operators, and its names and labels are unique in the cluster."""
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from rackwright.stackplan import LAYERS, ManifestPlan, StackPlan
+from rackwright.stackplan import LAYERS, ManifestPlan, ReleasePlan, StackPlan
 from rackwright.stackplan.labels import ROLE_LABEL
 
 CLUSTER_SCOPED_KINDS = (
@@ -48,27 +48,52 @@ def role_label_value(stack: str) -> str:
 
 def with_stack_names(manifests: tuple[ManifestPlan, ...], stack: str, spaces: dict[str, str]) -> tuple[ManifestPlan, ...]:
     """Prefixes cluster-scoped objects and namespaces with the stack's name, in references and queries too."""
-    within = [(re.compile(rf"(?<![-\w]){re.escape(old)}(?![-\w])"), new) for old, new in spaces.items()]
-    scoped = {plan.body["metadata"]["name"] for plan in manifests if plan.body["kind"] in CLUSTER_SCOPED_KINDS}
+    names = StackNames(stack, cluster_scoped(manifests), spaces)
+    return tuple(replace(plan, body=names.body(plan.body)) for plan in manifests)
 
-    def name(old: Any) -> Any:
-        return f"{stack}-{old}" if old in scoped else old
 
-    def walk(value: Any, key: str = "") -> Any:
-        if isinstance(value, dict):
-            return {k: name(v) if k == "name" and key in NAMED_REFERENCE_FIELDS else walk(v, k) for k, v in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [walk(item, key) for item in value]
-        if key == ROLE_LABEL and value == "accelerator":
-            return role_label_value(stack)
-        if key in REFERENCE_FIELDS or not isinstance(value, str):
-            return name(value)
-        for old, new in within:
-            value = old.sub(new, value)
-        return value
+def with_stack_references(
+    releases: tuple[ReleasePlan, ...], manifests: tuple[ManifestPlan, ...], stack: str, spaces: dict[str, str]
+) -> tuple[ReleasePlan, ...]:
+    """Releases whose values have the names that `with_stack_names` gives to the same manifests."""
+    names = StackNames(stack, cluster_scoped(manifests), spaces)
+    return tuple(replace(plan, values=names.walk(plan.values)) for plan in releases)
 
-    def own(body: dict[str, Any]) -> dict[str, Any]:
+
+def cluster_scoped(manifests: tuple[ManifestPlan, ...]) -> frozenset[str]:
+    """Names of the cluster-scoped objects."""
+    return frozenset(plan.body["metadata"]["name"] for plan in manifests if plan.body["kind"] in CLUSTER_SCOPED_KINDS)
+
+
+@dataclass(frozen=True)
+class StackNames:
+    """Names in the cluster. scoped: names of cluster-scoped objects, which get the stack's as prefix. spaces: namespace -> its new name."""
+
+    stack: str
+    scoped: frozenset[str]
+    spaces: dict[str, str]
+
+    def name(self, old: Any) -> Any:
+        return f"{self.stack}-{old}" if old in self.scoped else old
+
+    def body(self, body: dict[str, Any]) -> dict[str, Any]:
+        """An object with its own new name, and with those of the objects that it references."""
+        walked = self.walk(body)
         named = body["kind"] in CLUSTER_SCOPED_KINDS
-        return {**body, "metadata": {**body["metadata"], "name": name(body["metadata"]["name"])}} if named else body
+        return {**walked, "metadata": {**walked["metadata"], "name": self.name(body["metadata"]["name"])}} if named else walked
 
-    return tuple(replace(plan, body=own(walk(plan.body))) for plan in manifests)
+    def walk(self, value: Any, key: str = "") -> Any:
+        """A value with new names in the fields that reference objects. key: the field that holds it."""
+        if isinstance(value, dict):
+            return {k: self.name(v) if k == "name" and key in NAMED_REFERENCE_FIELDS else self.walk(v, k) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.walk(item, key) for item in value]
+        if key == ROLE_LABEL and value == "accelerator":
+            return role_label_value(self.stack)
+        if key in REFERENCE_FIELDS:
+            return self.name(value)
+        if not isinstance(value, str):
+            return value
+        for old, new in self.spaces.items():
+            value = re.sub(rf"(?<![-\w]){re.escape(old)}(?![-\w])", new, value)
+        return value

@@ -1,5 +1,6 @@
 """Kubernetes objects as YAML, in the order of their fields."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,18 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+
+# Texts that other parsers read as numbers, dates or booleans are quoted. PyYAML follows YAML 1.1; kubectl's parser and YAML 1.2 differ
+# (https://yaml.org/spec/1.2.2/#103-core-schema; resolve.go of sigs.k8s.io/yaml/goyaml.v2, which drops underscores in numbers).
+_AMBIGUOUS = {
+    "float": (r"[-+]?(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?", "-+.0123456789"),
+    "int": (r"[-+]?0([oO]?[0-7_]+|[bB][01_]+|[xX][0-9a-fA-F_]+)", "-+0"),
+    "timestamp": (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?", "0123456789"),
+    "bool": (r"[yYnN]", "yYnN"),
+}
+for _kind, (_pattern, _starts) in _AMBIGUOUS.items():
+    _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(f"^(?:{_pattern})$"), list(_starts))
 
 
 def yaml_text(objects: Sequence[dict[str, Any]]) -> str:

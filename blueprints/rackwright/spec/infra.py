@@ -6,7 +6,7 @@ from pydantic import Discriminator, Field, Tag
 
 from rackwright.clouds import names, sellers
 from rackwright.spec.base import MAPPING, PLAIN, Id, Moment, Name, OneOf, Part, PositiveInt, Text, plain_or_mapping, tag_by_key
-from rackwright.spec.inventory import Inventory
+from rackwright.spec.inventory import Inventory, Ipv4Range
 from rackwright.spec.quantity import Duration, Money
 
 CloudName = Annotated[str, OneOf(names)]
@@ -202,8 +202,9 @@ class RdmaFabric(Part):
     """InfiniBand partition of the pods; mode sriov only, with `ufm_secret`."""
     ufm_secret: Id | None = None
     """Secret in the network operator's namespace with the address and credentials of UFM, which assigns PKeys."""
-    addresses: Annotated[str, Field(pattern=r"^[0-9.]+/[0-9]+$", description="such as 192.168.0.0/16")] = "192.168.0.0/16"
-    """IPv4 range of the rails; each rail gets an equal part."""
+    addresses: Ipv4Range = "198.18.0.0/15"
+    """IPv4 range of the rails; each rail gets an equal part. The default is reserved for benchmarks of networks (RFC 2544), so that pods,
+    services and servers rarely use it; Calico's pods use 192.168.0.0/16 by default."""
 
 
 class Place(Part):

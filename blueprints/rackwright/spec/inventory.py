@@ -13,6 +13,7 @@ from rackwright.spec.quantity import Size
 INVENTORY_VERSION = "rackwright/inventory/v1"
 Host = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$", description="name of a Kubernetes node")]
 LinkSpeed = Annotated[str, Field(pattern=r"^([A-Z]{3}|[0-9]{1,4} Gbit/s)$", description="NDR, HDR, EDR, XDR or such as 100 Gbit/s")]
+Ipv4Range = Annotated[str, Field(pattern=r"^[0-9.]+/[0-9]+$", description="such as 10.244.0.0/16")]
 Labels = dict[Annotated[str, Field(max_length=317)], Annotated[str, Field(max_length=63)]]
 
 
@@ -25,6 +26,10 @@ class ClusterFacts(Part):
     """Minor version of its control plane."""
     context: Id | None = None
     """Context of the kubeconfig that updates use; default: the current one."""
+    pod_cidr: Ipv4Range | None = None
+    """Addresses of pods, which the rails must not overlap (S-199)."""
+    node_cidr: Ipv4Range | None = None
+    """Addresses of nodes, which the rails must not overlap (S-199)."""
     topology_labels: tuple[Id, ...] = ()
     """Node labels of the network's levels from spine to leaf, such as those of NVIDIA Topograph; the host name is always the last level."""
 
@@ -47,6 +52,10 @@ class NicPort(Part):
     """RDMA device, such as mlx5_0."""
     interface: Id | None = None
     """Network interface, such as ibs1f0."""
+    resource: Annotated[str, Field(pattern=r"^[a-z0-9.-]+/[A-Za-z0-9._-]+$", description="such as nvidia.com/rail_0")] | None = None
+    """Resource of the port that the cluster's network operator offers already; with `network`."""
+    network: Annotated[str, Field(pattern=r"^([a-z0-9-]+/)?[a-z0-9.-]+$", description="such as rails/rail-0")] | None = None
+    """Existing network (NetworkAttachmentDefinition) of the rail: `namespace/name`, or a name in the stack's namespace; with `resource`."""
 
 
 class Nic(Part):

@@ -9,6 +9,8 @@ EFA_NODE_HUGE_PAGES, HUGE_PAGES_MIB = 5128, 5120
 (https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html)."""
 RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}
 ROLE_LABEL = "rackwright/role"
+QUEUES_LABEL = "rackwright/queues"
+"""Label of namespaces on own servers whose jobs Kueue manages."""
 POOL_LABEL = "rackwright/pool"
 """Node label of a pool; Kueue flavors select pools by it."""
 ZONE_LABEL, ZONE_ID_LABEL = "topology.kubernetes.io/zone", "topology.k8s.aws/zone-id"

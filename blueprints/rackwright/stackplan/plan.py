@@ -103,6 +103,8 @@ class StackPlan:
     """Layers of this stack; lower layers belong to the stack in `below` or exist already."""
     below: str = ""
     """Name of the upstream stack with the lower layers."""
+    installed: tuple[str, ...] = ()
+    """Charts of an existing cluster that the stack uses and does not install."""
     version: str = STACK_PLAN_VERSION
 
     @property

@@ -54,6 +54,7 @@ def own_cluster_parts(
             "refs": {f"secret.{key}": value for key, value in secrets.items()},
             "protect": plan.protected and not teardown,
             "draining": teardown,
+            "label_queues": True,
         },
         ResourceOptions(parent=parent),
     )

@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 from pulumi import CustomTimeouts, Output, ResourceOptions
 from rackwright.stackplan import ReleasePlan
+from rackwright.stackplan.labels import QUEUES_LABEL
 
 NAMESPACE_LABEL = "pod-security.kubernetes.io"
 SERVERS = ("Deployment", "StatefulSet", "Service")
@@ -66,14 +67,15 @@ def token(api_version: str, kind: str) -> str:
     return f"kubernetes:{'core/v1' if api_version == 'v1' else api_version}:{kind}"
 
 
-def namespace_body(name: str, level: str, is_of_team: bool = False) -> dict[str, Any]:
+def namespace_body(name: str, level: str, is_of_team: bool = False, has_queue: bool = False) -> dict[str, Any]:
     """A Namespace whose pods must meet the Pod Security level: privileged, baseline or restricted.
 
     A team's pods that need more than baseline, such as IPC_LOCK for RDMA, are admitted where the level is privileged, but shown and
-    audited.
+    audited. has_queue: Kueue manages its jobs where it selects namespaces by label.
     """
     reported = "baseline" if is_of_team and level == "privileged" else level
     labels = {f"{NAMESPACE_LABEL}/{mode}": reported for mode in ("audit", "warn")} | {f"{NAMESPACE_LABEL}/enforce": level}
+    labels |= {QUEUES_LABEL: "true"} if has_queue else {}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 

@@ -21,6 +21,7 @@ class KubernetesLayerArgs(TypedDict):
     """namespaces: pairs (name, pod security level). refs: values of the Refs in releases and manifests.
 
     protect: protect objects that hold data. draining: queues drain, and releases have their values of a teardown; default: not protect.
+    label_queues: label the namespaces with queues, where Kueue selects them by label; default: false.
     """
 
     namespaces: Part[Sequence[tuple[str, str]]]
@@ -29,6 +30,7 @@ class KubernetesLayerArgs(TypedDict):
     refs: Mapping[str, RefValue]
     protect: bool
     draining: NotRequired[bool]
+    label_queues: NotRequired[bool]
 
 
 class KubernetesLayer(pulumi.ComponentResource):
@@ -51,6 +53,8 @@ class KubernetesLayer(pulumi.ComponentResource):
         releases = part(tuple[ReleasePlan, ...], args["releases"])
         manifests = part(tuple[ManifestPlan, ...], args["manifests"])
         builder = _LayerBuilder(self, name, args["refs"], args["protect"], args.get("draining", not args["protect"]))
+        if args.get("label_queues", False):
+            builder.queued = frozenset(namespace_of(plan.body) for plan in manifests if plan.body["kind"] == "LocalQueue")
         spaces = dict(part(tuple[tuple[str, str], ...], args["namespaces"]))
         operators = {plan.namespace for plan in releases}
         plans = {plan.name if isinstance(plan, ReleasePlan) else plan.key: plan for plan in (*releases, *manifests)}
@@ -85,6 +89,8 @@ class _LayerBuilder:
     refs: RefValues
     protect: bool
     draining: bool
+    queued: frozenset[str] = frozenset()
+    """Namespaces with queues that get a label."""
     built: dict[str, Resource] = field(default_factory=dict)
     before: dict[str, list[str]] = field(default_factory=dict)
     """Direct dependencies by key. The key of a namespace is `ns-<name>`."""
@@ -95,7 +101,9 @@ class _LayerBuilder:
         for space, level in levels.items():
             key, protect = _space(space), (are_of_teams and self.protect) or None
             opts = ResourceOptions(parent=self.layer, depends_on=self._waits(key, parts), protect=protect)
-            self.built[key] = KubernetesObject(child(self.name, key), namespace_body(space, level, are_of_teams), opts)
+            self.built[key] = KubernetesObject(
+                child(self.name, key), namespace_body(space, level, are_of_teams, space in self.queued), opts
+            )
 
     def release(self, plan: ReleasePlan) -> Resource:
         opts = ResourceOptions(parent=self.layer, depends_on=self._waits(plan.name, plan.after, plan.namespace))

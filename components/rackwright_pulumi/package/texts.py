@@ -80,6 +80,7 @@ INPUTS = {
     "karpenter": _PART.format("karpenter"),
     "pools": _PART.format("pools"),
     "groupNames": "Auto Scaling groups of autoscaled pools, by pool name.",
+    "labelQueues": "Whether namespaces with queues get the label by which Kueue selects them. Default: false.",
     "draining": "Whether the stack is torn down: queues stop admitting jobs and drain.",
 }
 INPUTS |= {

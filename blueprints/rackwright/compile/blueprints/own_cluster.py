@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.existing_cluster import with_stack_names
+from rackwright.compile.existing_cluster import with_stack_names, with_stack_references
 from rackwright.compile.kubernetes.cluster import namespaces, version_pins
 from rackwright.compile.kubernetes.own.networks import fabric_objects, network_operator
-from rackwright.compile.kubernetes.own.nodes import node_labels, own_pool, servers_of_fit
+from rackwright.compile.kubernetes.own.nodes import existing_charts, node_labels, servers_of_fit
 from rackwright.compile.kubernetes.own.rails import Rails
+from rackwright.compile.kubernetes.own.tolerations import taint_tolerations, tolerating
 from rackwright.compile.kubernetes.own.volumes import default_class, volume_objects
 from rackwright.compile.nodes.fabric import fabric_expectation
 from rackwright.compile.operators.devices import gpu_operator
@@ -17,7 +18,6 @@ from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, met
 from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.sizing.blueprint_kind import blueprint_kind
 from rackwright.spec.infra import RdmaFabric
-from rackwright.spec.inventory import Installed
 from rackwright.stackplan import (
     BlueprintKind,
     ClusterPlan,
@@ -30,7 +30,7 @@ from rackwright.stackplan import (
     ReleasePlan,
     StackPlan,
 )
-from rackwright.stackplan.operators import STACK_METRICS, MetricsEndpoint, installed_metrics
+from rackwright.stackplan.operators import FEATURE_DISCOVERY, NETWORK_OPERATOR, STACK_METRICS, MetricsEndpoint, installed_metrics
 
 
 def own_stack(
@@ -45,7 +45,7 @@ def own_stack(
     servers = servers_of_fit(context)
     cluster = servers.inventory.cluster
     missing, present = missing_releases(context, releases)
-    objects = with_stack_names(tuple(_after(plan, present) for plan in manifests), context.spec.name, {})
+    built = tuple(_after(plan, present) for plan in manifests)
     joined = len(servers.group.nodes) > 1 and context.candidate.nodes > 1
     pins = replace(version_pins(missing, images), kubernetes=cluster.kubernetes)
     return StackPlan(
@@ -58,8 +58,9 @@ def own_stack(
         cluster=ClusterPlan(cluster.name, cluster.kubernetes, private_api=False, audit_logs=False, existing=cluster.name),
         pools=(pool,),
         namespaces=namespaces({context.namespace: team_level}, missing),
-        releases=missing,
-        manifests=objects,
+        releases=with_stack_references(missing, built, context.spec.name, {}),
+        installed=tuple(sorted(present)),
+        manifests=with_stack_names(built, context.spec.name, {}),
         expected_fabric=fabric_expectation(context.machine) if joined else FabricExpectation(),
         pins=pins,
         expires_on=context.expires_on,
@@ -71,18 +72,21 @@ def own_operators(context: CompileContext, rails: Rails | None) -> tuple[Release
     options = context.place.fabric or RdmaFabric()
     rdma = {"rdma": {"enabled": True, "useHostMofed": options.driver == "host"}} if rails else {}
     driver: dict[str, Any] = {"enabled": False} if options.gpu_driver == "host" else rdma
-    network = (network_operator(rails),) if rails else ()
-    gpu = gpu_operator(rails is not None and options.gpu_driver == "operator", driver, extra_tolerations(own_pool(context)))
-    found = (monitoring(context.catalog, default_class(context), queue_alerts()), gpu, *network)
-    return tuple(map(on_any_node, found))
+    network = (network_operator(rails),) if rails and not rails.exist else ()
+    gpu = gpu_operator(rails is not None and options.gpu_driver == "operator", driver)
+    labelled = {"nfd": {"enabled": False}} if FEATURE_DISCOVERY in existing_charts(context) else {}
+    found = (monitoring(context.catalog, default_class(context), queue_alerts()), replace(gpu, values=gpu.values | labelled), *network)
+    taints = taint_tolerations(servers_of_fit(context).group)
+    return tuple(tolerating(on_any_node(plan), taints) for plan in found)
 
 
 def own_objects(context: CompileContext, rails: Rails | None) -> tuple[ManifestPlan, ...]:
     """Node labels, the priority of monitoring, RDMA networks and volumes."""
+    taints, has_operator = taint_tolerations(servers_of_fit(context).group), NETWORK_OPERATOR in existing_charts(context)
     return (
         node_labels(context),
         metrics_priority(),
-        *(fabric_objects(rails, context.namespace, extra_tolerations(own_pool(context))) if rails else ()),
+        *(fabric_objects(rails, context.namespace, taints, has_operator) if rails else ()),
         *volume_objects(context),
     )
 
@@ -93,24 +97,17 @@ def extra_tolerations(pool: PoolPlan) -> list[dict[str, str]]:
 
 
 def missing_releases(context: CompileContext, releases: tuple[ReleasePlan, ...]) -> tuple[tuple[ReleasePlan, ...], frozenset[str]]:
-    """(releases that the stack installs, names of those that the cluster has).
-
-    A release of this stack appears in later inventories too; the decision records its version, so the stack keeps it.
-    """
-    installed = {each.name for each in _installed_by_others(context)}
-    present = frozenset(plan.name for plan in releases if plan.name in installed)
+    """(releases that the stack installs, names of those that the cluster has)."""
+    present = frozenset(plan.name for plan in releases) & existing_charts(context)
     return tuple(_after(plan, present) for plan in releases if plan.name not in present), present
 
 
 def own_metrics(context: CompileContext) -> MetricsEndpoint:
     """Prometheus of the cluster, else the one that the stack installs."""
-    return installed_metrics(_installed_by_others(context)) or STACK_METRICS
-
-
-def _installed_by_others(context: CompileContext) -> tuple[Installed, ...]:
-    """Releases of the inventory without those that the decision of this stack records."""
-    recorded = dict(context.running.pins.charts) if context.running.pins else {}
-    return tuple(each for each in servers_of_fit(context).inventory.installed if each.name not in recorded)
+    return (
+        installed_metrics(each for each in servers_of_fit(context).inventory.installed if each.name in existing_charts(context))
+        or STACK_METRICS
+    )
 
 
 def on_any_node(plan: ReleasePlan) -> ReleasePlan:

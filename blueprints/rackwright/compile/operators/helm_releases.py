@@ -8,7 +8,7 @@ from rackwright.compile.kubernetes.manifests import priority_class
 from rackwright.compile.operators.capacity_check import READY_MINUTES, WAIT_MAX_SECONDS, WAIT_SECONDS
 from rackwright.compile.operators.versions import CHARTS
 from rackwright.stackplan import DiskPlan, ManifestPlan, ReleasePlan
-from rackwright.stackplan.labels import ROLE_LABEL
+from rackwright.stackplan.labels import QUEUES_LABEL, ROLE_LABEL
 from rackwright.stackplan.namespaces import JOBSET_NAMESPACE, KEDA_NAMESPACE, KUEUE_NAMESPACE, MONITORING_NAMESPACE, SYSTEM_NAMESPACE
 from rackwright.stackplan.operators import MONITORING, STACK_METRICS
 
@@ -82,11 +82,13 @@ def jobset() -> ReleasePlan:
     return release("jobset", JOBSET_NAMESPACE, {"controller": controller})
 
 
-def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = None) -> ReleasePlan:
+def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = None, by_label: bool = False) -> ReleasePlan:
     """Installed after `releases`, because its webhook rejects the jobs of all charts while it starts.
 
     claims: (resource, device class): claims of the class count towards the quota of the resource; Kueue rejects other classes
     (kubernetes-sigs/kueue@ff69552 site/content/en/docs/tasks/manage/setup_dra.md). Prometheus reads its metrics where it is installed.
+    by_label: Kueue manages namespaces with QUEUES_LABEL only. The chart gives the selector to its webhooks, so that pods and jobs of the
+    other namespaces of a shared cluster start while Kueue is down (github.com/kubernetes-sigs/kueue/pull/5323).
     """
     manager = {
         "replicas": 2,
@@ -96,7 +98,8 @@ def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = No
     }
     spared = dict.fromkeys((*UNMANAGED_NAMESPACES, *(r.namespace for r in releases)))
     device_claims = KUEUE_CLAIMS.format(*claims) if claims else ""
-    config = KUEUE_CONFIG.format(", ".join(spared), READY_MINUTES, WAIT_SECONDS, WAIT_MAX_SECONDS, device_claims)
+    selector = KUEUE_BY_LABEL.format(QUEUES_LABEL) if by_label else KUEUE_BY_NAME.format(", ".join(spared))
+    config = KUEUE_CONFIG.format(selector, READY_MINUTES, WAIT_SECONDS, WAIT_MAX_SECONDS, device_claims)
     values: dict[str, Any] = {"controllerManager": manager, "managerConfig": {"controllerManagerConfigYaml": config}}
     values |= {"enablePrometheus": True} if any(r.name == MONITORING for r in releases) else {}
     return release("kueue", KUEUE_NAMESPACE, values, tuple(r.name for r in releases))
@@ -125,11 +128,7 @@ leaderElection:
   leaderElect: true
   resourceName: c1f6bfd2.kueue.x-k8s.io
 managedJobsNamespaceSelector:
-  matchExpressions:
-    - key: kubernetes.io/metadata.name
-      operator: NotIn
-      values: [{}]
-waitForPodsReady:
+{}waitForPodsReady:
   timeout: {}m
   recoveryTimeout: 5m
   blockAdmission: false
@@ -145,6 +144,16 @@ resources:
 """
 """Kueue's configuration file. A group of pods that is not ready in time releases its machines and is queued again, without a limit of
 retries, after which Kueue would deactivate the job. Disk has no quota, so it is excluded; jobs that request it would never be admitted."""
+KUEUE_BY_NAME = """\
+  matchExpressions:
+    - key: kubernetes.io/metadata.name
+      operator: NotIn
+      values: [{}]
+"""
+KUEUE_BY_LABEL = """\
+  matchLabels:
+    {}: "true"
+"""
 KUEUE_CLAIMS = """\
   deviceClassMappings:
     - name: {}

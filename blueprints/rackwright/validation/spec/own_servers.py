@@ -1,8 +1,9 @@
-"""S-186 to S-198: inventories of own servers, and the options of their places."""
+"""S-186 to S-199: inventories of own servers, and the options of their places."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from ipaddress import IPv4Network
 
 from rackwright.catalog import query
 from rackwright.clouds import profile
@@ -21,6 +22,14 @@ OPTIONS = ("node_cost", "fabric", "namespace")
 """Keys of a place that only own servers have."""
 PARTS = ("purchase", "lifetime", "electricity")
 """Keys of node_cost besides per_hour; all three are required together."""
+NAMELESS_PORTS = {
+    "shared": "",
+    "sriov": ", because the operator may change firmware and link type of every port of the vendor",
+    "roce": ", because every Ethernet port of the vendor would be used, and pods would take the server's own connection",
+}
+"""Why ports have names, by mode."""
+RARE_RANGES = ("198.18.0.0/15", "172.20.0.0/15", "10.160.0.0/12", "192.168.0.0/16")
+"""Ranges that a message proposes, rarely used ones first."""
 DRIVER_SYSTEMS = re.compile(r"(ubuntu|rhel|red hat|rocky|coreos|openshift)", re.IGNORECASE)
 """Systems for which NVIDIA publishes driver containers."""
 HOST_LABEL = "kubernetes.io/hostname"
@@ -147,10 +156,9 @@ def node_cost_is_complete(context: SpecContext) -> Iterator[Violation]:
 def fabric_options_fit_the_mode(context: SpecContext) -> Iterator[Violation]:
     """Options of `fabric` are those of its mode."""
     for at, place, groups in _places(context):
-        if place.fabric:
-            used = [(group.name, nic) for group in groups if (nic := rdma_nic(group, context.catalog))]
-            for key, message, fix in _fabric_mistakes(place.fabric, used):
-                yield Violation(at / "fabric" / key, fix, message)
+        used = [(group.name, nic) for group in groups if (nic := rdma_nic(group, context.catalog))]
+        for key, message, fix in _fabric_mistakes(place.fabric or RdmaFabric(), used):
+            yield Violation(at / "fabric" / key if place.fabric else at / "inventory", fix, message)
 
 
 def _fabric_mistakes(fabric: RdmaFabric, used: Sequence[tuple[str, Nic]]) -> Iterator[tuple[str, str, str]]:
@@ -164,10 +172,36 @@ def _fabric_mistakes(fabric: RdmaFabric, used: Sequence[tuple[str, Nic]]) -> Ite
         yield "virtual_functions", f"Mode {mode} has no virtual functions", "remove it, or set mode: sriov"
     if fabric.mtu and mode != "sriov" and (infiniband or mode == "host-device"):
         yield "mtu", f"Mode {mode} uses the MTU of the servers' ports", "remove it, and set the MTU on the servers"
-    nameless = [name for name, nic in used if not nic.has_interfaces]
-    if mode == "shared" and nameless:
-        message = f"Mode shared needs the names of the ports, and group {nameless[0]} has no `rails` with `interface`"
+    nameless = [name for name, nic in used if not nic.rails or not all(rail.interface or rail.resource for rail in nic.rails)]
+    if nameless and (mode != "host-device" or not infiniband):
+        why = NAMELESS_PORTS["roce" if mode == "host-device" else mode]
+        message = f"Mode {mode} needs the names of the ports{why}, and group {nameless[0]} has no `rails` with `interface`"
         yield "mode", message, "add rails to the NICs of the inventory: [{interface: ibs1f0}, ...]"
+
+
+@rule("S-199", link="https://docs.tigera.io/calico/latest/networking/ipam/initial-ippool")
+def rails_have_free_addresses(context: SpecContext) -> Iterator[Violation]:
+    """The addresses of the rails are none of the cluster's pods and nodes."""
+    for at, place, groups in _places(context):
+        inventory, fabric = inventory_of(place, context.folder), place.fabric or RdmaFabric()
+        if inventory is None or not any(group.rdma_nics for group in groups):
+            continue
+        cluster, where = inventory.cluster, at / "fabric" / "addresses" if place.fabric else at / "inventory"
+        ranges = {"addresses": fabric.addresses, "pod_cidr": cluster.pod_cidr, "node_cidr": cluster.node_cidr}
+        networks: dict[str, IPv4Network] = {}
+        for key, text in ranges.items():
+            try:
+                networks |= {key: IPv4Network(text, strict=False)} if text else {}
+            except ValueError:
+                message = f"`{key}` is {quote(text)}, which is not an IPv4 range"
+                yield Violation(where if key == "addresses" else at / "inventory", "write it such as 198.18.0.0/15", message)
+        for key in ("pod_cidr", "node_cidr"):
+            if key in networks and "addresses" in networks and networks["addresses"].overlaps(networks[key]):
+                used = "pods" if key == "pod_cidr" else "nodes"
+                message = f"The rails use {fabric.addresses}, which overlaps {ranges[key]} of the {used} of cluster {cluster.name}"
+                taken = [networks[each] for each in ("pod_cidr", "node_cidr") if each in networks]
+                free = next((text for text in RARE_RANGES if not any(IPv4Network(text).overlaps(each) for each in taken)), "...")
+                yield Violation(where, f"set fabric: {{addresses: {free}}}, if no server uses this range", message)
 
 
 @rule("S-195")
@@ -188,6 +222,11 @@ def names_are_unique(context: SpecContext) -> Iterator[Violation]:
             for nic in (nic for nic in group.nics if nic.rails and len(nic.rails) != nic.count):
                 message = f"Group {group.name} has {nic.count} {nic.kind} ports, and `rails` lists {len(nic.rails)}"
                 yield Violation(at / "inventory", f"list {nic.count} rails, or none", message)
+            for nic in group.nics:
+                existing = [bool(rail.resource) + bool(rail.network) for rail in nic.rails]
+                if any(existing) and min(existing) < 2:
+                    message = f"Some of the {len(existing)} rails of group {group.name} have `resource` or `network`, not all of them both"
+                    yield Violation(at / "inventory", "set both on every rail, or on none", message)
 
 
 @rule("S-196", link=GPU_GUIDE)

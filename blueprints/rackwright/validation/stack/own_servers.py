@@ -1,16 +1,19 @@
 """Stacks on own servers: address pools and drivers of RDMA networks, versions of operators, and the age of the inventory."""
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from ipaddress import IPv4Network
+from typing import Any
 
 from rackwright.catalog.pinned_versions import pinned_versions
 from rackwright.clouds import KUBERNETES
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
-from rackwright.spec.inventory import Inventory
+from rackwright.spec.inventory import CsiStorage, Inventory
 from rackwright.stackplan import StackPlan
-from rackwright.stackplan.operators import GPU_OPERATOR, MONITORING, NETWORK_OPERATOR, OPERATED_SERVICE
+from rackwright.stackplan.labels import RESOURCES_ANNOTATION
+from rackwright.stackplan.operators import FEATURE_DISCOVERY, GPU_OPERATOR, MONITORING, NETWORK_OPERATOR, OPERATED_SERVICE
 from rackwright.validation.stack.registry import StackContext, accelerators, context_rule, manifests, release_numbers, rule
 
 MAX_AGE = timedelta(days=1)
@@ -18,7 +21,12 @@ MAX_AGE = timedelta(days=1)
 NETWORKS = ("HostDeviceNetwork", "SriovIBNetwork", "SriovNetwork", "IPoIBNetwork", "MacvlanNetwork", "NetworkAttachmentDefinition")
 GPUDIRECT = {NETWORK_OPERATOR: (26,), GPU_OPERATOR: (25, 3)}
 """Oldest GPU operator for GPUDirect RDMA with network operator 26."""
-PLATFORMS = "https://docs.nvidia.com/networking/display/kubernetes2641/platform-support.html"
+NETWORK_OPERATOR_DOCS = "https://docs.nvidia.com/networking/display/kubernetes2641"
+PLATFORMS = f"{NETWORK_OPERATOR_DOCS}/platform-support.html"
+SYSTEM_PRIORITIES = {"system-cluster-critical", "system-node-critical"}
+"""Priority classes of every cluster."""
+CLASS_FIELDS = {"priorityClassName": "priority class", "storageClassName": "storage class"}
+"""Field of release values -> what it names."""
 RESERVED_ADDRESSES = 2
 """Network and broadcast address of a subnet."""
 
@@ -107,6 +115,67 @@ def autoscalers_query_a_known_service(context: StackContext) -> Iterator[Violati
         queried = f"Autoscaling queries {OPERATED_SERVICE} in namespace {found.namespace}"
         fix = f"set `service` of {MONITORING} in `installed`, after a check that its Prometheus reads ServiceMonitors of all namespaces"
         yield Violation(At() / "place" / "account", fix, f"{queried}; the inventory does not name its service")
+
+
+# A warning that stops an update: pods wait forever for resources that the cluster lacks. It can be acknowledged.
+@rule("V-179", Level.WARNING, f"{NETWORK_OPERATOR_DOCS}/customizations/crds.html", stage=Stage.BUILD, on=KUBERNETES)
+def network_operator_offers_the_rails(plan: StackPlan) -> Iterator[Violation]:
+    """A network operator that the cluster has offers the resources of the rails, because the stack does not change its policy."""
+    if NETWORK_OPERATOR in plan.installed and any(manifests(plan, "IPPool")):
+        named = [json.loads(m.body["metadata"]["annotations"][RESOURCES_ANNOTATION]) for _, m in manifests(plan, "ConfigMap")]
+        resources = ", ".join(sorted(set().union(*named))) or "of the rails"
+        message = f"The cluster has a network operator, whose policy the stack does not change; pods need its resources {resources}"
+        fix = "set `resource` and `network` of each rail in the inventory, or add the resources to the policy and acknowledge V-179"
+        yield Violation(At() / "place" / "account", fix, message)
+
+
+@rule("V-180", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/", on=KUBERNETES, invariant=True)
+def daemons_tolerate_taints(plan: StackPlan) -> Iterator[Violation]:
+    """Daemons of the GPU operator and the network operator tolerate the taints of the servers."""
+    lists: list[tuple[At, str, list[dict[str, str]]]] = []
+    for index, values in ((i, release.values) for i, release in enumerate(plan.releases) if release.name == GPU_OPERATOR):
+        at = At() / "releases" / index / "values"
+        lists.append((at / "daemonsets", "The GPU operator", values.get("daemonsets", {}).get("tolerations", [])))
+        if values.get("nfd", {}).get("enabled", True):
+            worker = values.get(FEATURE_DISCOVERY, {}).get("worker", {})
+            lists.append((at / FEATURE_DISCOVERY / "worker", "Node Feature Discovery", worker.get("tolerations", [])))
+    lists += [(at / "spec", "The network operator", m.body["spec"].get("tolerations", [])) for at, m in manifests(plan, "NicClusterPolicy")]
+    for _, pool in accelerators(plan):
+        for taint in pool.taints:
+            wanted = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
+            for at, who, tolerations in lists:
+                if wanted not in tolerations:
+                    written = f"{taint.key}={taint.value}" if taint.value else taint.key
+                    message = f"{who} does not tolerate the taint {written}:{taint.effect} of the servers {pool.name}"
+                    yield Violation(at / "tolerations", f"add a toleration of {taint.key}", message)
+
+
+@context_rule("V-181", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/", on=KUBERNETES)
+def classes_of_releases_exist(context: StackContext) -> Iterator[Violation]:
+    """Priority classes and storage classes of release values are objects of the stack, or exist in the cluster."""
+    plan, inventory = context.plan, _inventory(context)
+    made = {kind: {m.body["metadata"]["name"] for _, m in manifests(plan, kind)} for kind in ("PriorityClass", "StorageClass")}
+    known = {"priorityClassName": made["PriorityClass"] | SYSTEM_PRIORITIES}
+    if inventory:
+        stored = {entry.storage_class for entry in inventory.storage if isinstance(entry, CsiStorage)}
+        known["storageClassName"] = made["StorageClass"] | stored
+    for index, release in enumerate(plan.releases):
+        for at, key, name in _texts(release.values, At() / "releases" / index / "values"):
+            if name and name not in known.get(key, {name}):
+                message = f"Pods of {release.name} name the {CLASS_FIELDS[key]} {name}, which neither the stack nor the cluster has"
+                yield Violation(at, f"use {', '.join(sorted(known[key])) or 'none'}", message)
+
+
+def _texts(value: Any, at: At, key: str = "") -> Iterator[tuple[At, str, str]]:
+    """(path, key, text) of every text in nested values."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _texts(item, at / name, name)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _texts(item, at / index, key)
+    elif isinstance(value, str):
+        yield at, key, value
 
 
 def _inventory(context: StackContext) -> Inventory | None:

@@ -1,12 +1,13 @@
 """Objects of NVIDIA's network operator: its policy, and an address pool and a network for each rail."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from rackwright.catalog.fabric_environment import NAMED_PORTS, OWN_SERVERS, fabric_variables
 from rackwright.catalog.pinned_versions import pinned_versions
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.kubernetes.own.rails import HOST_DEVICE, NETWORKS_ANNOTATION, SHARED, SHARED_PODS, SRIOV, Rail, Rails
+from rackwright.compile.kubernetes.own.tolerations import GPU_TOLERATION, Tolerations
 from rackwright.compile.operators.helm_releases import release
 from rackwright.stackplan import ManifestPlan, ReleasePlan
 from rackwright.stackplan.labels import FABRIC_CONFIG, RESOURCES_ANNOTATION
@@ -28,21 +29,29 @@ def network_operator(rails: Rails) -> ReleasePlan:
     return release(NETWORK_OPERATOR, NETWORK_OPERATOR_NAMESPACE, values, (GPU_OPERATOR,))
 
 
-def fabric_objects(rails: Rails, namespace: str, tolerations: Sequence[Mapping[str, str]] = ()) -> Iterator[ManifestPlan]:
+def fabric_objects(rails: Rails, namespace: str, taints: Tolerations, has_operator: bool) -> Iterator[ManifestPlan]:
     """The policy, the rails' address pools and networks, and the settings of NCCL for jobs of the namespace.
 
-    tolerations: of the operator's pods on the servers (mellanox.com/v1alpha1 NicClusterPolicySpec).
+    taints: tolerations of the servers' taints. has_operator: the cluster has a network operator, whose only policy offers resources of
+    other tenants; the stack does not change it (V-179).
     """
-    spec = dict(_policy(rails)) | ({"tolerations": [*tolerations]} if tolerations else {})
-    # The operator reports when drivers and device plugins run on every node.
-    wait = {"pulumi.com/waitFor": "jsonpath={.status.state}=ready"}
-    body = obj("mellanox.com/v1alpha1", "NicClusterPolicy", POLICY_NAME, spec=spec, annotations=wait)
-    yield ManifestPlan(POLICY, body, (NETWORK_OPERATOR,), layer="operators")
-    for rail in rails.rails:
-        yield from _rail_objects(rails, rail, namespace)
+    if not rails.exist:
+        if not has_operator:
+            yield _cluster_policy(rails, taints)
+        for rail in rails.rails:
+            yield from _rail_objects(rails, rail, namespace, () if has_operator else (POLICY,))
     settings = {RESOURCES_ANNOTATION: json.dumps(dict(rails.pod_resources)), NETWORKS_ANNOTATION: rails.pod_networks}
     config = obj("v1", "ConfigMap", FABRIC_CONFIG, namespace, annotations=settings, data=nccl_environment(rails))
     yield ManifestPlan("fabric.settings", config)
+
+
+def _cluster_policy(rails: Rails, taints: Tolerations) -> ManifestPlan:
+    """The policy; its `tolerations` are those of all daemons of the operator (Mellanox/network-operator, tag v26.4.1, api/v1alpha1)."""
+    spec = dict(_policy(rails)) | ({"tolerations": [GPU_TOLERATION, *taints]} if taints else {})
+    # The operator reports when drivers and device plugins run on every node.
+    wait = {"pulumi.com/waitFor": "jsonpath={.status.state}=ready"}
+    body = obj("mellanox.com/v1alpha1", "NicClusterPolicy", POLICY_NAME, spec=spec, annotations=wait)
+    return ManifestPlan(POLICY, body, (NETWORK_OPERATOR,), layer="operators")
 
 
 def nccl_environment(rails: Rails) -> dict[str, str]:
@@ -85,7 +94,9 @@ def _policy(rails: Rails) -> Iterator[tuple[str, Body]]:
 
 def _host_devices(rails: Rails) -> Body:
     def selectors(rail: Rail) -> Body:
-        return {"vendors": [MELLANOX], "isRdma": True} | ({"pfNames": [rail.interface]} if rail.interface else {})
+        # Without names the link type excludes Ethernet ports of the vendor, such as those of the management network.
+        ports = {"pfNames": [rail.interface]} if rail.interface else {"linkTypes": ["infiniband" if rails.is_infiniband else "ether"]}
+        return {"vendors": [MELLANOX], "isRdma": True, **ports}
 
     return {
         "resourceList": [
@@ -103,8 +114,8 @@ def _shared_devices(rails: Rails) -> Body:
     }
 
 
-def _rail_objects(rails: Rails, rail: Rail, namespace: str) -> Iterator[ManifestPlan]:
-    name, after = rails.full_name(rail), (POLICY,)
+def _rail_objects(rails: Rails, rail: Rail, namespace: str, after: tuple[str, ...]) -> Iterator[ManifestPlan]:
+    name = rails.full_name(rail)
     pool = {"subnet": rail.subnet, "perNodeBlockSize": rail.ports * rail.pods_per_node}
     body = obj("nv-ipam.nvidia.com/v1alpha1", "IPPool", name, NETWORK_OPERATOR_NAMESPACE, pool)
     yield ManifestPlan(f"fabric.pool.{rail.name}", body, after)
@@ -116,12 +127,11 @@ def _rail_objects(rails: Rails, rail: Rail, namespace: str) -> Iterator[Manifest
 
 def _virtual_functions(rails: Rails, rail: Rail) -> Body:
     options = rails.options
-    selector = {"vendor": MELLANOX} | ({"pfNames": [rail.interface]} if rail.interface else {})
     spec = {
         "deviceType": "netdevice",
         "isRdma": True,
         "linkType": "IB" if rails.is_infiniband else "ETH",
-        "nicSelector": selector,
+        "nicSelector": {"vendor": MELLANOX, "pfNames": [rail.interface]},
         "nodeSelector": MELLANOX_NODES,
         "numVfs": options.virtual_functions,
         "priority": 90,

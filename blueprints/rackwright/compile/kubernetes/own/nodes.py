@@ -11,7 +11,7 @@ from rackwright.spec.inventory import ServerGroup
 from rackwright.stackplan import CapacityPlan, ManifestPlan, PoolPlan, TaintPlan
 from rackwright.stackplan.capacity import OWNED
 from rackwright.stackplan.labels import RACK_LABEL, RESOURCES, ROLE_LABEL
-from rackwright.stackplan.operators import GPU_OPERATOR
+from rackwright.stackplan.operators import FEATURE_DISCOVERY, GPU_OPERATOR, NETWORK_OPERATOR, NETWORK_OPERATOR_NAMESPACE
 
 
 def racks(group: ServerGroup) -> dict[str, list[str]]:
@@ -36,6 +36,20 @@ def servers_of_fit(context: CompileContext) -> OwnServers:
     if found is None:
         raise Bug(f"no group of the inventory is {context.candidate.machine}")
     return found
+
+
+def existing_charts(context: CompileContext) -> frozenset[str]:
+    """Charts that the cluster has and this stack did not install.
+
+    A release of this stack appears in later inventories too; the decision records its version, so the stack keeps it. Node Feature
+    Discovery in the namespace of such a release is a part of it.
+    """
+    recorded = dict(context.running.pins.charts) if context.running.pins else {}
+    own = {GPU_OPERATOR: GPU_OPERATOR, NETWORK_OPERATOR: NETWORK_OPERATOR_NAMESPACE}
+    spaces = {namespace for chart, namespace in own.items() if chart in recorded}
+    installed = servers_of_fit(context).inventory.installed
+    parts = {each.name for each in installed if each.name == FEATURE_DISCOVERY and each.namespace in spaces}
+    return frozenset(each.name for each in installed) - recorded.keys() - parts
 
 
 def own_pool(context: CompileContext) -> PoolPlan:
