@@ -261,7 +261,7 @@ def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a:
     if any(profile(p.cloud).is_owned and not isinstance(p.inventory, Inventory) for p in spec.infra.places):
         yield Note(NoteKind.INVENTORY_NOT_READ)
     pinned = next((f for f in fits if f.candidate.pinned), None)
-    best = cheapest_without_pin(rejected)
+    best = cheapest_without_pin(fits, rejected)
     if pinned and pinned.cost_usd and best and best.cost_usd is not None:
         extra = pinned.cost_usd.p50 - best.cost_usd
         values = {"pinned": pinned.candidate.label, "free": best.candidate.label, "usd": abs(extra)}
