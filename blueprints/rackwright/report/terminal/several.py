@@ -13,7 +13,7 @@ from rackwright.report.terminal.screen import FULL, Detail
 from rackwright.report.terminal.tables import print_labelled, ranked
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
-from rackwright.wording.formatting import accelerators, evidence, machines, money, plural, span
+from rackwright.wording.formatting import accelerators, evidence, machines, money, percent, plural, span, usd
 from rackwright.wording.unit_rates import rate_text
 from rackwright.workflow.stack_preview import StackPreview
 
@@ -31,7 +31,7 @@ def show_combinations(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, p
     out.print(ranked(rows, COLUMNS, out.width))
     out.print()
     labelled("why", plan.scaling)
-    _show_limits(labelled, plan, spec, chosen)
+    _show_limits(labelled, plan, spec, chosen, preview)
     labelled("bill", bill_text(preview.bill) if preview.bill and not full else "")
     for text in quota_words(preview) if full else filter(None, [quota_increases(preview)]):
         labelled("quota", text)
@@ -70,15 +70,29 @@ def _capacities(fit: Fit) -> str:
     return " and ".join(dict.fromkeys(each.candidate.capacity for each in fit.each_workload))
 
 
-def _show_limits(labelled: Callable[[str, str], None], plan: SizingPlan, spec: Spec, chosen: Fit) -> None:
-    """Rate, tightest limit and evidence of each workload of the chosen combination."""
+def _show_limits(labelled: Callable[[str, str], None], plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview) -> None:
+    """The shared budget, then rate, tightest limit and evidence of each workload of the chosen combination."""
     parts = list(zip(plan.each_workload, chosen.each_workload, strict=True))
     rates = ((fit.workload, rate_text(fit, part.facts)) for part, fit in parts)
     labelled("rate", "; ".join(f"{name}: {rate}" for name, rate in rates if rate))
-    alone = (_without_budget(spec.of_workload(index)) for index in range(len(parts)))
-    limited = (f"{fit.workload}: {tightest(limits(own, fit))}" for own, (_, fit) in zip(alone, parts, strict=True))
-    labelled("tightest", "; ".join(limited))
+    labelled("budget", budget_text(spec, preview))
+    labelled("tightest", "; ".join(f"{fit.workload}: {tightest_of(spec, fit)}" for _, fit in parts))
     labelled("evidence", "; ".join(f"{fit.workload}: {evidence(fit.evidence)}" for _, fit in parts))
+
+
+def budget_text(spec: Spec, preview: StackPreview | None) -> str:
+    """The whole bill of the stack and the budget that its workloads share; empty without either."""
+    if not (spec.goals.max_cost and preview and preview.bill):
+        return ""
+    total = preview.bill.total_usd
+    return f"{usd(total, 0)} of {usd(spec.goals.max_cost, 0)} a month, the whole bill ({percent(total / spec.goals.max_cost)})"
+
+
+def tightest_of(spec: Spec, fit: Fit) -> str:
+    """The tightest limit of a fit; of several workloads without the budget, which they share."""
+    names = [workload.name for workload in spec.workloads]
+    own = _without_budget(spec.of_workload(names.index(fit.workload))) if spec.is_several else spec
+    return tightest(limits(own, fit))
 
 
 def _without_budget(spec: Spec) -> Spec:
