@@ -15,6 +15,7 @@ from rackwright.sizing.rejection import Limit, Reason
 from rackwright.sizing.selection.combinations import Option, best_combinations
 from rackwright.sizing.size import size
 from rackwright.spec import read
+from rackwright.wording.rejections import remedy
 from rackwright.workflow.infeasible import no_fit
 from rackwright.workflow.pipeline import Pipeline
 
@@ -103,12 +104,29 @@ def test_a_budget_that_holds_one_of_two_names_what_each_costs(both):
     chat, embed = (fit.cost_usd.p50 for fit in both.plan.chosen.each_workload)
     plan = pipeline(CHAT, EMBED, goals=f"{{max_cost: {chat + embed - 1:.2f} USD}}").plan
     assert not plan.fits
-    notes = {note.values["workload"]: note.values["usd"] for note in plan.notes if note.kind is NoteKind.COST_ALONE}
-    assert notes == pytest.approx({"chat": chat, "embed": embed})
+    alone = {"chat": pipeline(CHAT).preview().bill.total_usd, "embed": pipeline(EMBED).preview().bill.total_usd}
+    kinds = {NoteKind.BILL_ALONE_FITS, NoteKind.BILL_ALONE_EXCEEDS}
+    notes = {note.values["workload"]: note for note in plan.notes if note.kind in kinds}
+    assert {name: note.values["bill_usd"] for name, note in notes.items()} == pytest.approx(alone)
+    assert {name: note.kind is NoteKind.BILL_ALONE_FITS for name, note in notes.items()} == {
+        name: usd <= chat + embed - 1 for name, usd in alone.items()
+    }
     text = no_fit(plan, both.path).reason
     assert "g7e.2xlarge" in text
     assert "g4dn.xlarge" in text
     assert "budget: needs" in text
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
+@pytest.mark.parametrize("objective", ["cost", "time"])
+def test_the_remedy_of_a_budget_is_the_whole_bill_of_the_cheapest_combination(both, share, objective):
+    """The remedy was the cost of the machines, which the next plan refused for its whole bill."""
+    bill = both.preview().bill.total_usd
+    plan = pipeline(CHAT, EMBED, goals=f"{{max_cost: {share * bill:.2f} USD, optimize_for: {objective}}}").plan
+    assert not plan.fits
+    (over,) = plan.rejected[0].rejections
+    assert (over.reason, over.need) == (Reason.BUDGET_OF_BILL, pytest.approx(bill))
+    assert pipeline(CHAT, EMBED, goals="{" + remedy(over) + f", optimize_for: {objective}}}").plan.fits
 
 
 def test_a_workload_that_fits_nowhere_is_named():

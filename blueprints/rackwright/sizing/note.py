@@ -9,6 +9,8 @@ class NoteKind(StrEnum):
 
     # of a plan
     AUDIO_PASS = "audio-pass"
+    BILL_ALONE_EXCEEDS = "bill-alone-exceeds"
+    BILL_ALONE_FITS = "bill-alone-fits"
     BUCKET_REGION_UNKNOWN = "bucket-region-unknown"
     DIFFUSION_PASSES = "diffusion-passes"
     COST_ALONE = "cost-alone"

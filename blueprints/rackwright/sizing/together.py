@@ -48,7 +48,8 @@ def size_together(
         )
     fits, over = _within_budget(base, choice, rerank, whole_bill)
     if not fits:
-        return replace(base, rejected=_nearest(over or choice.rejected()), notes=(*base.notes, *choice.separate_notes()))
+        rejected = _nearest((*over, *choice.unaffordable(base, whole_bill))) or _nearest(choice.rejected())
+        return replace(base, rejected=rejected, notes=(*base.notes, *choice.separate_notes(whole_bill)))
     notes = (*base.notes, *choice.differences(fits[0]))
     made = replace(base, fits=fits, rejected=_nearest(over), notes=notes).with_first(fits[0])
     each = [with_node_requirements(p, spec.of_workload(i), catalog, a) for i, p in enumerate(made.each_workload)]
@@ -141,6 +142,18 @@ class _Choice:
             best = tuple(plan.fits[0].candidate for plan in self.plans)
             yield _rejected(best, (Rejection(Limit.CAPACITY, reason=Reason.NO_COMMON_PLACE),), None)
 
+    def unaffordable(self, base: SizingPlan, whole_bill: WholeBill | None) -> Iterator[Rejected]:
+        """The cheapest combinations that only the budget rejects, each with its whole bill."""
+        total = self.budget_usd
+        if total is None or whole_bill is None:
+            return
+        goals = self.spec.goals.model_copy(update={"optimize_for": "cost"})
+        cheapest = replace(self, spec=self.spec.model_copy(update={"goals": goals}))
+        for fit in (_combined(combination) for _, combination in cheapest.combinations(None)):
+            bill = whole_bill(replace(base, fits=(fit,)).with_first(fit))
+            if bill and bill.p50 > total:
+                yield _over_budget(fit, bill.p50, total)
+
     def differences(self, chosen: Fit) -> Iterator[Note]:
         """A note per workload that would run on other machines alone, with the limits that the separate choices exceed together."""
         exceeded = self._separate_limits()
@@ -150,11 +163,16 @@ class _Choice:
                 alone = best.candidate.label
                 yield Note(NoteKind.OTHER_MACHINES_ALONE, {"workload": plan.facts.name, "alone": alone, "limits": exceeded})
 
-    def separate_notes(self) -> Iterator[Note]:
-        """What each workload alone would cost, where no combination fits."""
+    def separate_notes(self, whole_bill: WholeBill | None) -> Iterator[Note]:
+        """What each workload alone would cost, where no combination fits, and whether its whole bill is within the budget."""
         for plan in self.plans:
-            usd = plan.fits[0].cost_usd.p50 if plan.fits[0].cost_usd else 0.0
-            yield Note(NoteKind.COST_ALONE, {"workload": plan.facts.name, "alone": plan.fits[0].candidate.label, "usd": usd})
+            best, values = plan.fits[0], {"workload": plan.facts.name, "alone": plan.fits[0].candidate.label}
+            bill = whole_bill(replace(plan, fits=(replace(best, workload=""),))) if whole_bill and self.budget_usd is not None else None
+            if bill is None or self.budget_usd is None:
+                yield Note(NoteKind.COST_ALONE, {**values, "usd": best.cost_usd.p50 if best.cost_usd else 0.0})
+            else:
+                kind = NoteKind.BILL_ALONE_FITS if bill.p50 <= self.budget_usd else NoteKind.BILL_ALONE_EXCEEDS
+                yield Note(kind, {**values, "bill_usd": bill.p50, "budget_usd": self.budget_usd})
 
     def _separate_limits(self) -> str:
         """Names of the limits that the separate choices exceed together."""

@@ -8,6 +8,8 @@ TEXTS = {
     NoteKind.AUDIO_PASS: "The text of speech is assumed to have {tokens_per_s:.2g} tokens per second of audio",
     NoteKind.BUCKET_REGION_UNKNOWN: "The region of {uri} is not set: transfers from and to other regions are not counted; set `{key}`",
     NoteKind.DIFFUSION_PASSES: "One request is one image of {passes:g} network passes; text encoding and image decoding are not counted",
+    NoteKind.BILL_ALONE_EXCEEDS: "{workload} alone on {alone}: bill {bill_usd:,.0f} USD a month exceeds the budget, {budget_usd:,.0f}",
+    NoteKind.BILL_ALONE_FITS: "{workload} alone on {alone}: bill {bill_usd:,.0f} USD a month fits the budget, {budget_usd:,.0f}",
     NoteKind.COST_ALONE: "Alone, {workload} would run on {alone} for {usd:,.0f} USD a month",
     NoteKind.EXPERTS_UNCALIBRATED: (
         "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
