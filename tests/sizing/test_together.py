@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from rackwright.catalog.query import quota_amount, quota_code
 from rackwright.catalog.read import Catalog
 from rackwright.cost.bill import total_interval
+from rackwright.report.terminal.several import workload_text
 from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Limit, Reason
 from rackwright.sizing.selection.combinations import Option, best_combinations
 from rackwright.sizing.size import size
 from rackwright.spec import read
+from rackwright.wording.plan_text import with_text
 from rackwright.wording.rejections import remedy
 from rackwright.workflow.infeasible import no_fit
 from rackwright.workflow.pipeline import Pipeline
@@ -87,6 +89,31 @@ def test_accelerators_are_counted_together(both):
     assert pipeline(CHAT, EMBED, more=f"limits: {{accelerators: {used}}}").plan.fits
     plan = pipeline(CHAT, EMBED, more=f"limits: {{accelerators: {used - 1}}}").plan
     assert all(sum(each.candidate.accelerators for each in fit.each_workload) < used for fit in plan.fits)
+
+
+def test_more_accelerators_at_the_maximum_than_the_limit_are_a_warning(both):
+    """A quota holds at the maximum number of replicas; the limit of accelerators held at the planned one, and no more was printed."""
+    fits = both.plan.chosen.each_workload
+    used = sum(fit.candidate.accelerators for fit in fits)
+    most = sum(fit.candidate.max_nodes * fit.candidate.accelerators_per_node for fit in fits)
+    assert used < most == 8
+    tight = pipeline(CHAT, EMBED, more=f"limits: {{accelerators: {used}}}").plan
+    assert f"may scale to 8 accelerators, limit {used}" in " ".join(with_text(tight).warnings)
+    enough = pipeline(CHAT, EMBED, more=f"limits: {{accelerators: {most}}}").plan
+    assert "may scale to" not in " ".join(with_text(enough).warnings)
+    (alone,) = (note for note in pipeline(CHAT, more="limits: {accelerators: 2}").plan.chosen.notes if "limit" in note.values)
+    assert alone.values == {"most": 4, "limit": 2}
+
+
+def test_the_replicas_of_a_plan_are_those_of_its_autoscalers(both):
+    """The planned number of replicas was printed as the minimum of the autoscaler."""
+    scalers = [m.body["spec"] for m in both.preview().stack.manifests if m.body["kind"] == "ScaledObject"]
+    ranges = [(spec["minReplicaCount"], spec["maxReplicaCount"]) for spec in scalers]
+    assert ranges == [(2, 4), (1, 4)]
+    for fit, (low, high) in zip(both.plan.chosen.each_workload, ranges, strict=True):
+        assert f"at p95, {low} to {high}, " in workload_text(both.spec, fit)
+    one = pipeline(CHAT.replace("min_replicas: 2, ", ""), EMBED)
+    assert ", 2 replicas at p95, 1 to 4, " in workload_text(one.spec, one.plan.chosen)
 
 
 def test_the_budget_is_of_the_whole_bill_of_both(both):

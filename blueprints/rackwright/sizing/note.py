@@ -36,6 +36,7 @@ class NoteKind(StrEnum):
     CHECKPOINT_PAUSES = "checkpoint-pauses"
     HOST_LIMIT = "host-limit"
     HOST_LIMIT_OF_SERVICE = "host-limit-of-service"
+    ACCELERATORS_AT_MAXIMUM = "accelerators-at-maximum"
     IDLE_ACCELERATORS = "idle-accelerators"
     INPUT_PIPELINE = "input-pipeline"
     MODE_STOPS_MACHINES = "mode-stops-machines"

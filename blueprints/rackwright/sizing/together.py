@@ -7,6 +7,7 @@ from itertools import repeat
 from rackwright.catalog.query import quota_amount, quota_code
 from rackwright.catalog.read import Catalog
 from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.evaluation.accelerator_limit import scaled_beyond_limit
 from rackwright.sizing.evaluation.whole_bill import PRICED_FITS, WholeBill
 from rackwright.sizing.node.node_requirements import with_node_requirements
 from rackwright.sizing.note import Note, NoteKind
@@ -50,7 +51,8 @@ def size_together(
     if not fits:
         rejected = _nearest((*over, *choice.unaffordable(base, whole_bill))) or _nearest(choice.rejected())
         return replace(base, rejected=rejected, notes=(*base.notes, *choice.separate_notes(whole_bill)))
-    notes = (*base.notes, *choice.differences(fits[0]))
+    most = sum(fit.candidate.max_nodes * fit.candidate.accelerators_per_node for fit in fits[0].each_workload)
+    notes = (*base.notes, *choice.differences(fits[0]), *scaled_beyond_limit(most, spec.limits.accelerators))
     made = replace(base, fits=fits, rejected=_nearest(over), notes=notes).with_first(fits[0])
     each = [with_node_requirements(p, spec.of_workload(i), catalog, a) for i, p in enumerate(made.each_workload)]
     return replace(each[0], fits=fits, further=tuple(each[1:]))

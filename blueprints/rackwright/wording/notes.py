@@ -54,6 +54,9 @@ TEXTS = {
     NoteKind.HOST_LIMIT_OF_SERVICE: (
         "{part} of {machine} limit one machine to {samples_per_s:,.0f} samples/s; its accelerators can take {wanted_per_s:,.0f}"
     ),
+    NoteKind.ACCELERATORS_AT_MAXIMUM: (
+        "may scale to {most} accelerators, limit {limit} (`limits.accelerators`); lower `max_replicas` or raise the limit"
+    ),
     NoteKind.IDLE_ACCELERATORS: "{idle} of {bought} accelerators are paid for but idle",
     NoteKind.INPUT_PIPELINE: (
         "The input pipeline limits the rate: {vcpus:,} vCPU decode {images_per_s:,.0f} images/s, "

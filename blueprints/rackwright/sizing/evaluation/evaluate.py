@@ -11,6 +11,7 @@ from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation import checkpoints
+from rackwright.sizing.evaluation.accelerator_limit import scaled_beyond_limit
 from rackwright.sizing.evaluation.host_limits import fed_by_host
 from rackwright.sizing.evaluation.transfers import Buckets, unpriced_transfers, written_checkpoints
 from rackwright.sizing.metrics import Goodput, Interval, Memory
@@ -146,6 +147,7 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
     yield from _accelerator_notes(offer, outcome, goals)
     yield from outcome.notes
     yield from _idle(offer, nodes, outcome, run.duration)
+    yield from scaled_beyond_limit(_max_nodes(offer, nodes, outcome) * offer.machine.accelerator_count, goals.max_accelerators)
     yield from unpriced_transfers(_transfers(offer, run, goals))
     if run.wait:
         low, likely, high = (s / HOUR for s in (run.wait.p10, run.wait.p50, run.wait.p90))
