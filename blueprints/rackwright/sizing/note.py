@@ -41,6 +41,8 @@ class NoteKind(StrEnum):
     INPUT_PIPELINE = "input-pipeline"
     MODE_STOPS_MACHINES = "mode-stops-machines"
     NEURON_UNCALIBRATED = "neuron-uncalibrated"
+    OWN_BUDGET_UNCHECKED = "own-budget-unchecked"
+    OWN_COST_PARTS = "own-cost-parts"
     OWN_COST = "own-cost"
     OWN_COST_STATED = "own-cost-stated"
     OWN_HOURS_ONLY = "own-hours-only"

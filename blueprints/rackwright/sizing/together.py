@@ -7,7 +7,7 @@ from itertools import repeat
 from rackwright.catalog.query import quota_amount, quota_code
 from rackwright.catalog.read import Catalog
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.evaluation.accelerator_limit import scaled_beyond_limit
+from rackwright.sizing.evaluation.accelerator_notes import scaled_beyond_limit
 from rackwright.sizing.evaluation.whole_bill import PRICED_FITS, WholeBill
 from rackwright.sizing.node.node_requirements import with_node_requirements
 from rackwright.sizing.note import Note, NoteKind

@@ -66,6 +66,11 @@ TEXTS = {
     NoteKind.NEURON_UNCALIBRATED: (
         "The model must be compiled with the Neuron SDK. No measured run calibrates this estimate: allow a factor 2 either way"
     ),
+    NoteKind.OWN_BUDGET_UNCHECKED: "Budget of {budget_usd:,.0f} USD not checked: no `node_cost`, so the total is unknown",
+    NoteKind.OWN_COST_PARTS: (
+        "An hour of {machine} costs {usd:,.2f} USD: {depreciation_usd:,.2f} USD depreciation, and {power_usd:,.2f} USD power and cooling "
+        "at full load, {kw:.2f} kW x PUE {pue:g} x {usd_per_kwh:g} USD/kWh"
+    ),
     NoteKind.OWN_COST: (
         "An hour of {machine} costs {usd:,.2f} USD: {depreciation_usd:,.2f} USD depreciation, "
         "and {power_usd:,.2f} USD power and cooling at full load"

@@ -38,7 +38,8 @@ def with_node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: As
     found = node_requirements(plan, spec, catalog, a)
     if found is None:
         return plan
-    more = listed(power.POWER_ASSUMPTIONS) if found.power else ()
+    stated = {"pue"} if plan.chosen and _stated_pue(plan.chosen, spec) else set()
+    more = tuple(item for item in listed(power.POWER_ASSUMPTIONS) if item.name not in stated) if found.power else ()
     return replace(plan, machine=found, assumptions=(*plan.assumptions, *listed(NODE_ASSUMPTIONS), *more))
 
 
@@ -55,7 +56,7 @@ def node_requirements(
         return None
     c = fit.candidate
     server = next((s for s in catalog.servers if s.machine == node.name), None)
-    drawn = _power(fit, node, query.accelerator(catalog, c.accelerator), server)
+    drawn = _power(fit, node, query.accelerator(catalog, c.accelerator), server, _stated_pue(fit, spec))
     supplies, owned = (), _on_premises(fit, catalog)
     if drawn and server:
         have = server.power_supply_watts and server.power_supply_watts / 1000
@@ -226,7 +227,7 @@ def _disk_of_node(need: StorageNeed, machine: Machine, catalog: Catalog) -> File
     return FileSystem(disk.name, size, rate, usd, basis=(storage_note(NoteKind.DISK, need), *unknown))
 
 
-def _power(fit: Fit, node: Machine, accelerator: Accelerator | None, server: Server | None) -> Power | None:
+def _power(fit: Fit, node: Machine, accelerator: Accelerator | None, server: Server | None, pue: float | None) -> Power | None:
     """None where the accelerator's power is not published."""
     tdp = accelerator.tdp_watts if accelerator else None
     if not tdp:
@@ -234,7 +235,14 @@ def _power(fit: Fit, node: Machine, accelerator: Accelerator | None, server: Ser
     linked = bool(node.scale_up_link) and node.accelerator_count > 1
     watts = power.node_watts(node.accelerator_count, tdp * node.accelerator_fraction, linked)
     basis = Note(NoteKind.FULL_LOAD_OWNED if server else NoteKind.FULL_LOAD_INCLUDED)
-    return power.power(fit.candidate.nodes, watts, power.rack_units(server.form_factor) if server else None, _run_s(fit), basis)
+    assumed = power.POWER_ASSUMPTIONS if pue is None else replace(power.POWER_ASSUMPTIONS, pue=pue)
+    return power.power(fit.candidate.nodes, watts, power.rack_units(server.form_factor) if server else None, _run_s(fit), basis, assumed)
+
+
+def _stated_pue(fit: Fit, spec: Spec) -> float | None:
+    """`node_cost.pue` of the place of a fit; None where the spec has none."""
+    cost = spec.infra.places[fit.candidate.place].node_cost
+    return cost.pue if cost else None
 
 
 def _run_s(fit: Fit) -> float | None:

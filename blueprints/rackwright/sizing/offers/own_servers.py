@@ -153,7 +153,8 @@ def own_cost_note(machine: str, cost: OwnNodeCost | None) -> Note:
     if cost.depreciation_usd is None or cost.power_usd is None:
         return Note(NoteKind.OWN_COST_STATED, {"machine": machine, "usd": cost.usd_per_hour})
     parts = {"depreciation_usd": cost.depreciation_usd, "power_usd": cost.power_usd}
-    return Note(NoteKind.OWN_COST, {"machine": machine, "usd": cost.usd_per_hour, **parts})
+    basis = {"kw": cost.kw, "pue": cost.pue, "usd_per_kwh": cost.usd_per_kwh}
+    return Note(NoteKind.OWN_COST_PARTS, {"machine": machine, "usd": cost.usd_per_hour, **parts, **basis})
 
 
 def _price(servers: OwnServers, machine: Machine, place: Place, catalog: Catalog) -> Price | None:
