@@ -107,6 +107,7 @@ class NoteKind(StrEnum):
     # of the economics of a service
     CHEAPER_WITH_AUTOSCALING = "cheaper-with-autoscaling"
     MACHINES_UNPRICED = "machines-unpriced"
+    POOLS_NOT_SCALED = "pools-not-scaled"
     NO_INVESTMENT = "no-investment"
     NO_REVENUE = "no-revenue"
     REPLICAS_IN_IDLE_HOURS = "replicas-in-idle-hours"

@@ -150,6 +150,9 @@ TEXTS = {
         "{machines} costs {usd:,.0f} USD a month with autoscaling, {saved_usd:,.0f} USD less, because it scales in smaller steps"
     ),
     NoteKind.MACHINES_UNPRICED: "The price of these machines is not published, so their cost is unknown",
+    NoteKind.POOLS_NOT_SCALED: (
+        "The service is disaggregated: the cost is that of the planned replicas; no autoscaling and no comparison is computed"
+    ),
     NoteKind.NO_INVESTMENT: "No investment is set, so the pay-back time is not computed",
     NoteKind.NO_REVENUE: "No revenue is set, so break-even and pay-back time are not computed",
     NoteKind.REPLICAS_IN_IDLE_HOURS: "Replicas keep running in idle hours: set scale_to_zero with min_replicas 0 to stop them",
