@@ -171,10 +171,10 @@ class _Choice:
             best, values = plan.fits[0], {"workload": plan.facts.name, "alone": plan.fits[0].candidate.label}
             bill = whole_bill(replace(plan, fits=(replace(best, workload=""),))) if whole_bill and self.budget_usd is not None else None
             if bill is None or self.budget_usd is None:
-                yield Note(NoteKind.COST_ALONE, {**values, "usd": best.cost_usd.p50 if best.cost_usd else 0.0})
+                yield Note(NoteKind.COST_ALONE, values | {"usd": best.cost_usd.p50 if best.cost_usd else 0.0})
             else:
                 kind = NoteKind.BILL_ALONE_FITS if bill.p50 <= self.budget_usd else NoteKind.BILL_ALONE_EXCEEDS
-                yield Note(kind, {**values, "bill_usd": bill.p50, "budget_usd": self.budget_usd})
+                yield Note(kind, values | {"bill_usd": bill.p50, "budget_usd": self.budget_usd})
 
     def _separate_limits(self) -> str:
         """Names of the limits that the separate choices exceed together."""

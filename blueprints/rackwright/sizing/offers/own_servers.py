@@ -152,9 +152,11 @@ def own_cost_note(machine: str, cost: OwnNodeCost | None) -> Note:
         return Note(NoteKind.OWN_HOURS_ONLY, {"machine": machine})
     if cost.depreciation_usd is None or cost.power_usd is None:
         return Note(NoteKind.OWN_COST_STATED, {"machine": machine, "usd": cost.usd_per_hour})
-    parts = {"depreciation_usd": cost.depreciation_usd, "power_usd": cost.power_usd}
-    basis = {"kw": cost.kw, "pue": cost.pue, "usd_per_kwh": cost.usd_per_kwh}
-    return Note(NoteKind.OWN_COST_PARTS, {"machine": machine, "usd": cost.usd_per_hour, **parts, **basis})
+    values = {
+        "machine": machine, "usd": cost.usd_per_hour, "depreciation_usd": cost.depreciation_usd, "power_usd": cost.power_usd,
+        "kw": cost.kw, "pue": cost.pue, "usd_per_kwh": cost.usd_per_kwh,
+    }  # fmt: skip
+    return Note(NoteKind.OWN_COST_PARTS, values)
 
 
 def _price(servers: OwnServers, machine: Machine, place: Place, catalog: Catalog) -> Price | None:
