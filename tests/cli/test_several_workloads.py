@@ -19,3 +19,15 @@ def test_economics_and_report_show_every_workload(rackwright, stacks):
     page = rackwright("report", f"{SEVERAL}.yaml", "-o", "-", "--format", "md", *TODAY).out
     assert "**chat: " in page
     assert "**embed: " in page
+
+
+def test_plan_and_explain_show_the_same_limits(rackwright, stacks):
+    def lines(command: str, label: str) -> list[str]:
+        shown = rackwright(command, f"{SEVERAL}.yaml", *TODAY).out.replace("\n          ", " ").splitlines()
+        return [line.removeprefix(label).strip() for line in shown if line.startswith(label)]
+
+    (budget,) = lines("plan", "budget")
+    assert "of 12,000 USD a month, the whole bill" in budget
+    assert lines("explain", "budget") == [budget]
+    (together,) = lines("plan", "tightest")
+    assert all(own in together for own in lines("explain", "tightest"))

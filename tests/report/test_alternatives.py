@@ -111,12 +111,12 @@ def test_rejection_counts_add_up_to_all_rejected_candidates():
 @pytest.mark.parametrize("name", ["", "g5.12"])
 def test_an_explanation_keeps_the_reason_of_the_plan(name):
     """`explain` narrows the plan; the reason for one machine or many is that of the whole plan."""
-    _, plan = planned("chat-eks")
+    spec, plan = planned("chat-eks")
     part = about(plan, name)
     assert part.fits != plan.fits
     assert explanation_json(part, plan, StackPreview())["scaling"] == with_text(plan).scaling
     out = io.StringIO()
-    show_explanation(Console(file=out, width=2000), part, plan)
+    show_explanation(Console(file=out, width=2000), part, spec, plan)
     assert with_text(plan).scaling in out.getvalue()
 
 

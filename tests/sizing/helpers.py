@@ -14,6 +14,7 @@ from rackwright.sizing.rejection import Limit, Rejection
 from rackwright.sizing.search.target import Target
 from rackwright.sizing.size import size
 from rackwright.spec import read
+from rackwright.spec.spec import Spec
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 TODAY = NOW.date()
@@ -53,6 +54,10 @@ def serve(base: str = "llama-3.1-8b", rate: float = 10, more: str = "") -> str:
 def plan(
     workload: str, *places: str, goals: str = "{}", more: str = "", ordered: bool = False, catalog: Catalog | None = None
 ) -> SizingPlan:
+    return size(spec_of(workload, *places, goals=goals, more=more, ordered=ordered, catalog=catalog), catalog, today=TODAY)
+
+
+def spec_of(workload: str, *places: str, goals: str = "{}", more: str = "", ordered: bool = False, catalog: Catalog | None = None) -> Spec:
     key = "ordered" if ordered else "any_of"
     text = "\n".join(
         (
@@ -64,7 +69,7 @@ def plan(
             more,
         )
     )
-    return size(read(text, catalog=catalog), catalog, today=TODAY)
+    return read(text, catalog=catalog)
 
 
 def block(hours: float) -> str:

@@ -18,7 +18,7 @@ from rackwright.wording.plan_text import fit_warnings
 from rackwright.wording.rejections import rejection_text, remedy
 from rich.console import Console
 
-from tests.sizing.helpers import AWS, GCP, finetune, plan, rejection, serve
+from tests.sizing.helpers import AWS, GCP, finetune, plan, rejection, serve, spec_of
 
 UNPUBLISHED = ("Intel Gaudi (HL-205)", "AMD Radeon Pro V520")
 """Accelerators on sale without public FLOP/s or bandwidth. No blueprint supports them, which is the reason that a plan shows."""
@@ -191,7 +191,7 @@ def test_an_accelerator_with_a_gap_is_one_line():
     of_gap = [row for row in rejection_rows(found) if "not published" in row[1]]
     assert [row[1].split(",")[0] for row in of_gap] == ["published data: memory bandwidth of NVIDIA T4g not published"]
     out = io.StringIO()
-    show_explanation(Console(file=out, width=160), found)
+    show_explanation(Console(file=out, width=160), found, spec_of(QLORA, AWS))
     listed = out.getvalue().split("Rejected candidates")[1].split("Assumptions")[0]
     assert listed.count("T4g") <= 2
     assert "g5g" not in listed.replace("g5g.xlarge", "", 1)

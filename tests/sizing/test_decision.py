@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import at_p80
@@ -164,6 +165,14 @@ def test_a_more_expensive_pin_is_chosen_and_its_extra_cost_is_shown():
         p
     )
     assert f"the pin costs {extra:,.{2 if extra < 100 else 0}f} USD more" in rationale(p)
+
+
+def test_a_pin_of_the_cheapest_machine_changes_nothing():
+    free = plan(serve(), AWS).chosen
+    p = plan(serve(), AWS.replace("regions", f"pin: {{instance: {free.candidate.machine}}}, regions"))
+    assert p.chosen.candidate.label == free.candidate.label
+    assert rationale(p).endswith("No other machine type that meets the goals is cheaper, so the pin of the type changes nothing.")
+    assert not {note.kind for note in p.notes} & {NoteKind.PIN_SAVES, NoteKind.PIN_COSTS}
 
 
 def test_a_pin_that_breaks_a_goal_is_shown_with_the_distance():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rackwright import size
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
-from rackwright.report.terminal.economics import economics_lines
+from rackwright.report.terminal.economics import economics_lines, loads
 from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, ServiceCost
 from rackwright.sizing.economics.serving import Economics, economics_of
@@ -265,3 +265,19 @@ def test_only_assumptions_that_were_used_are_shown(workload, used):
     questionable = {"denoising_passes", "peak_to_mean", "encode_s", "inference_decode_bytes_per_s", "tokens_per_s"}
     assert set(names) & questionable == used
     assert len(set(names)) == len(names)
+
+
+def test_a_disaggregated_service_has_the_planned_replicas_alone():
+    """Economics counted both pools as one replica: 1.26 USD of one L40S, where the plan needs a prefill and two decode replicas."""
+    goals = "ttft: {target: 2 s, percentile: 95}, tpot: {target: 60 ms, percentile: 95}"
+    workload = serve("llama-3.1-8b", 4, f"{goals}, disaggregation: auto")
+    spec = spec_of(workload, AWS)
+    found = size(spec, today=TODAY)
+    e = economics_of(spec, found, Catalog.default())
+    c = found.chosen.candidate
+    assert {point.replicas for point in (e.mean_point, e.p95_point, *e.curve)} == {c.replicas}
+    assert (e.month.follows_usd, e.month.fixed_usd) == pytest.approx((found.chosen.cost_usd.p50,) * 2)
+    assert e.comparison == ()
+    assert [row[0] for row in loads(e)] == ["4 (p95)"]
+    assert NoteKind.POOLS_NOT_SCALED in {note.kind for note in e.notes}
+    assert "no autoscaling is computed" in dict(economics_lines(e))["month"]

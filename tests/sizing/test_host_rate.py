@@ -1,5 +1,6 @@
 """What the host of a node feeds to its accelerators: the lowest of processors, storage and link, and the candidates that it slows down."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from rackwright.report.terminal.explain import _speed_rows
 from rackwright.sizing.economics.serving import economics_of
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
-from rackwright.sizing.node.host_rate import HostTerm, NodeHost, SampleWork, decoding, host_rate
+from rackwright.sizing.node.host_rate import HostTerm, NodeHost, SampleWork, decoding, host_rate, needed_vcpus, processor_rate
 from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import WorkloadFacts
 from rackwright.sizing.rejection import Limit, Reason
@@ -132,6 +133,33 @@ def test_a_vision_service_gets_machines_for_the_images_that_its_processors_decod
     large = served(RESNET.format(3000, ""), "g6e.16xlarge").chosen
     assert all(note.kind is not NoteKind.HOST_LIMIT_OF_SERVICE for note in large.tightest)
     assert large.candidate.nodes == 1
+
+
+def test_the_answer_waits_for_the_processors_that_decode_its_image():
+    """Service time over the idle share of the vCPUs, in the latency under load and alone."""
+    fit = served(RESNET.format(3000, "")).chosen
+    (limit,) = fit.tightest
+    one_s, busy = 110e3 / 20e6, 3000 / fit.candidate.nodes / limit.values["samples_per_s"]
+    assert 0.6 < busy <= 0.8
+    assert fit.speed.ttft_s > one_s / (1 - busy)
+    assert fit.speed.ttft_p50_s > one_s / (1 - busy)
+    assert one_s < fit.speed.unloaded_s < fit.speed.ttft_s
+    goal_ms = math.floor(fit.speed.ttft_s * 1000) - 1
+    (late,) = served(RESNET.format(3000, f", latency: {{target: {goal_ms} ms, percentile: 95}}")).chosen.overruled
+    assert (late.limit, late.reason, late.have) == (Limit.LATENCY, Reason.HOST_LATENCY, goal_ms)
+
+
+def test_the_processors_of_a_node_are_enough_for_the_rate_that_they_limit():
+    """A g6e.xlarge was given 529 images/s by its 4 vCPU, and then needed 5 vCPU for 375 images/s."""
+    plan = served(RESNET.format(3000, ""))
+    (need,) = (each for each in plan.machine.needs if each.name == "processors")
+    assert need.need <= need.have == 4
+
+
+@given(st.integers(2, 200), st.integers(1, 8), st.floats(10, 1e5))
+def test_the_needed_processors_feed_the_rate(vcpus, accelerators, wanted):
+    able = processor_rate(NodeHost(vcpus, accelerators), IMAGE, wanted)
+    assert needed_vcpus(NodeHost(vcpus, accelerators), IMAGE, min(able, wanted), wanted) <= vcpus
 
 
 def test_a_service_that_its_host_feeds_slowly_keeps_its_pin_and_its_limit_of_replicas():

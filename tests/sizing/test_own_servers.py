@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.catalog.rows import Fabric
+from rackwright.report.terminal.bill import bill_text
 from rackwright.sizing.economics.own_node import node_usd_per_hour
 from rackwright.sizing.note import NoteKind
 from rackwright.sizing.offers.own_servers import own_servers, with_own_servers
 from rackwright.spec.spec import Spec
+from rackwright.wording.notes import note_text
+from rackwright.wording.plan_text import with_text
 from rackwright.workflow.pipeline import Pipeline
 
 from tests.own_plans import SERVE, TRAIN, XE9680, inventory, place
@@ -103,7 +106,10 @@ def test_depreciation_power_and_cooling_are_added():
     found = plan(FULL, place() | {"node_cost": cost})
     watts = 1000 + 8 * 700 * 1.66
     assert found.chosen.usd_per_hour == pytest.approx(4 * (10 + watts / 1000 * 1.5 * 0.10))
-    assert NoteKind.OWN_COST in notes(found)
+    (note,) = (note for note in found.chosen.notes if note.kind is NoteKind.OWN_COST_PARTS)
+    assert note_text(note).endswith("6.18 kW x PUE 1.5 x 0.1 USD/kWh".replace("6.18", f"{watts / 1000:.2f}"))
+    assert found.machine.power.facility_watts == pytest.approx(1.5 * found.machine.power.it_watts)
+    assert "pue" not in {item.name for item in found.assumptions}
 
 
 def test_without_a_cost_a_plan_has_hours_and_says_so():
@@ -111,6 +117,15 @@ def test_without_a_cost_a_plan_has_hours_and_says_so():
     assert found.chosen.cost_usd is None
     assert found.chosen.duration_s is not None
     assert NoteKind.OWN_HOURS_ONLY in notes(found)
+
+
+def test_a_budget_without_a_cost_of_the_servers_is_a_warning():
+    """The budget of an unpriced plan passed without a word, with a total of 0.00 USD."""
+    found = Pipeline.of_spec(spec(SERVE, max_cost="1000 USD"), TODAY)
+    assert "Budget of 1,000 USD not checked: no `node_cost`, so the total is unknown" in with_text(found.plan).chosen.warnings
+    assert bill_text(found.preview().bill).startswith("total unknown")
+    assert NoteKind.OWN_BUDGET_UNCHECKED not in notes(plan(SERVE))
+    assert NoteKind.OWN_BUDGET_UNCHECKED not in notes(plan(SERVE, place() | {"node_cost": {"per_hour": "1 USD"}}, max_cost="9999999 USD"))
 
 
 def test_the_formula_is_straight_line_depreciation_and_facility_power():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rackwright.catalog.query import quota_amount, quota_code
 from rackwright.catalog.read import Catalog
 from rackwright.cost.bill import total_interval
+from rackwright.report.terminal.several import workload_text
 from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Limit, Reason
@@ -16,6 +17,8 @@ from rackwright.sizing.selection.combinations import Option, best_combinations
 from rackwright.sizing.size import size
 from rackwright.spec import read
 from rackwright.wording.notes import note_text
+from rackwright.wording.plan_text import with_text
+from rackwright.wording.rejections import remedy
 from rackwright.workflow.infeasible import no_fit
 from rackwright.workflow.pipeline import Pipeline
 
@@ -104,6 +107,31 @@ def test_accelerators_are_counted_together(both):
     assert all(sum(each.candidate.accelerators for each in fit.each_workload) < used for fit in plan.fits)
 
 
+def test_more_accelerators_at_the_maximum_than_the_limit_are_a_warning(both):
+    """A quota holds at the maximum number of replicas; the limit of accelerators held at the planned one, and no more was printed."""
+    fits = both.plan.chosen.each_workload
+    used = sum(fit.candidate.accelerators for fit in fits)
+    most = sum(fit.candidate.max_nodes * fit.candidate.accelerators_per_node for fit in fits)
+    assert used < most == 8
+    tight = pipeline(CHAT, EMBED, more=f"limits: {{accelerators: {used}}}").plan
+    assert f"may scale to 8 accelerators, limit {used}" in " ".join(with_text(tight).warnings)
+    enough = pipeline(CHAT, EMBED, more=f"limits: {{accelerators: {most}}}").plan
+    assert "may scale to" not in " ".join(with_text(enough).warnings)
+    (alone,) = (note for note in pipeline(CHAT, more="limits: {accelerators: 2}").plan.chosen.notes if "limit" in note.values)
+    assert alone.values == {"most": 4, "limit": 2}
+
+
+def test_the_replicas_of_a_plan_are_those_of_its_autoscalers(both):
+    """The planned number of replicas was printed as the minimum of the autoscaler."""
+    scalers = [m.body["spec"] for m in both.preview().stack.manifests if m.body["kind"] == "ScaledObject"]
+    ranges = [(spec["minReplicaCount"], spec["maxReplicaCount"]) for spec in scalers]
+    assert ranges == [(2, 4), (1, 4)]
+    for fit, (low, high) in zip(both.plan.chosen.each_workload, ranges, strict=True):
+        assert f"at p95, {low} to {high}, " in workload_text(both.spec, fit)
+    one = pipeline(CHAT.replace("min_replicas: 2, ", ""), EMBED)
+    assert ", 2 replicas at p95, 1 to 4, " in workload_text(one.spec, one.plan.chosen)
+
+
 def test_the_budget_is_of_the_whole_bill_of_both(both):
     bill = both.preview().bill
     assert pipeline(CHAT, EMBED, goals=f"{{max_cost: {bill.total_usd + 1:.2f} USD}}").plan.fits
@@ -119,12 +147,29 @@ def test_a_budget_that_holds_one_of_two_names_what_each_costs(both):
     chat, embed = (fit.cost_usd.p50 for fit in both.plan.chosen.each_workload)
     plan = pipeline(CHAT, EMBED, goals=f"{{max_cost: {chat + embed - 1:.2f} USD}}").plan
     assert not plan.fits
-    notes = {note.values["workload"]: note.values["usd"] for note in plan.notes if note.kind is NoteKind.COST_ALONE}
-    assert notes == pytest.approx({"chat": chat, "embed": embed})
+    alone = {"chat": pipeline(CHAT).preview().bill.total_usd, "embed": pipeline(EMBED).preview().bill.total_usd}
+    kinds = {NoteKind.BILL_ALONE_FITS, NoteKind.BILL_ALONE_EXCEEDS}
+    notes = {note.values["workload"]: note for note in plan.notes if note.kind in kinds}
+    assert {name: note.values["bill_usd"] for name, note in notes.items()} == pytest.approx(alone)
+    assert {name: note.kind is NoteKind.BILL_ALONE_FITS for name, note in notes.items()} == {
+        name: usd <= chat + embed - 1 for name, usd in alone.items()
+    }
     text = no_fit(plan, both.path).reason
     assert "g7e.2xlarge" in text
     assert "g4dn.xlarge" in text
     assert "budget: needs" in text
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
+@pytest.mark.parametrize("objective", ["cost", "time"])
+def test_the_remedy_of_a_budget_is_the_whole_bill_of_the_cheapest_combination(both, share, objective):
+    """The remedy was the cost of the machines, which the next plan refused for its whole bill."""
+    bill = both.preview().bill.total_usd
+    plan = pipeline(CHAT, EMBED, goals=f"{{max_cost: {share * bill:.2f} USD, optimize_for: {objective}}}").plan
+    assert not plan.fits
+    (over,) = plan.rejected[0].rejections
+    assert (over.reason, over.need) == (Reason.BUDGET_OF_BILL, pytest.approx(bill))
+    assert pipeline(CHAT, EMBED, goals="{" + remedy(over) + f", optimize_for: {objective}}}").plan.fits
 
 
 def test_a_workload_that_fits_nowhere_is_named():

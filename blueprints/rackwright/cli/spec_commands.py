@@ -74,11 +74,11 @@ def explain(
     if as_json:
         emit(explanation_json(part, session.plan, session.preview))
     elif session.plan.further:
-        explain_text.show_workloads(console(), part, session.plan)
+        explain_text.show_workloads(console(), part, session.spec, session.plan, session.preview)
     elif machine and not full:
-        explain_text.show_candidates(console(), part, session.plan)
+        explain_text.show_candidates(console(), part, session.spec, session.plan)
     else:
-        explain_text.show_explanation(console(), part, session.plan, session.preview)
+        explain_text.show_explanation(console(), part, session.spec, session.plan, session.preview)
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
 

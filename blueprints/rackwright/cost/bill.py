@@ -44,6 +44,11 @@ class Bill:
         return sum(line.total_usd for line in self.lines if line.total_usd is not None)
 
     @property
+    def has_prices(self) -> bool:
+        """Whether any line of the total has a price; without one the total is unknown."""
+        return any(line.total_usd is not None for line in self.lines) or not self.unknown
+
+    @property
     def unknown(self) -> tuple[str, ...]:
         """Lines whose price is not published."""
         return tuple(line.what for line in self.lines if line.unit_price_usd is None)

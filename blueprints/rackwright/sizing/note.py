@@ -12,6 +12,8 @@ class NoteKind(StrEnum):
 
     # of a plan
     AUDIO_PASS = "audio-pass"
+    BILL_ALONE_EXCEEDS = "bill-alone-exceeds"
+    BILL_ALONE_FITS = "bill-alone-fits"
     BUCKET_REGION_UNKNOWN = "bucket-region-unknown"
     DIFFUSION_PASSES = "diffusion-passes"
     COST_ALONE = "cost-alone"
@@ -38,10 +40,13 @@ class NoteKind(StrEnum):
     CHECKPOINT_PAUSES = "checkpoint-pauses"
     HOST_LIMIT = "host-limit"
     HOST_LIMIT_OF_SERVICE = "host-limit-of-service"
+    ACCELERATORS_AT_MAXIMUM = "accelerators-at-maximum"
     IDLE_ACCELERATORS = "idle-accelerators"
     INPUT_PIPELINE = "input-pipeline"
     MODE_STOPS_MACHINES = "mode-stops-machines"
     NEURON_UNCALIBRATED = "neuron-uncalibrated"
+    OWN_BUDGET_UNCHECKED = "own-budget-unchecked"
+    OWN_COST_PARTS = "own-cost-parts"
     OWN_COST = "own-cost"
     OWN_COST_STATED = "own-cost-stated"
     OWN_HOURS_ONLY = "own-hours-only"
@@ -106,6 +111,7 @@ class NoteKind(StrEnum):
     # of the economics of a service
     CHEAPER_WITH_AUTOSCALING = "cheaper-with-autoscaling"
     MACHINES_UNPRICED = "machines-unpriced"
+    POOLS_NOT_SCALED = "pools-not-scaled"
     NO_INVESTMENT = "no-investment"
     NO_REVENUE = "no-revenue"
     REPLICAS_IN_IDLE_HOURS = "replicas-in-idle-hours"

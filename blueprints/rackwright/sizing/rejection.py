@@ -71,6 +71,7 @@ class Reason(StrEnum):
     FALLBACK_ZONE = "fallback-zone"
     FEWER_THAN_MEASURED = "fewer-than-measured"
     FORMAT = "format"
+    HOST_LATENCY = "host-latency"
     HOST_MEMORY = "host-memory"
     IDLE_LATENCY = "idle-latency"
     MEASURED_MEMORY = "measured-memory"

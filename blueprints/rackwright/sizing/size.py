@@ -69,7 +69,7 @@ def size(
     """
     catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
     if spec.is_several:
-        alone = [size(spec.of_workload(i), catalog, today=today, assumptions=a) for i in range(len(spec.workloads))]
+        alone = [_alone(spec.of_workload(i), catalog, today, a) for i in range(len(spec.workloads))]
         return size_together(spec, catalog, a, alone, rerank, whole_bill)
     inputs = workload_inputs(spec.workload, a, catalog)
     goals = GoalLimits.of(spec, inputs.facts, catalog, a)
@@ -90,6 +90,16 @@ def size(
         free, options = without_pinned_parallelism(spec, chosen, catalog, a, today), option_effects(spec, chosen, catalog, a, today)
         made = replace(made, unpinned=free, near_tie=tie, options=options)
     return with_node_requirements(replace(made, considered=points), spec, catalog, a)
+
+
+def _alone(spec: Spec, catalog: Catalog, today: date, a: Assumptions) -> SizingPlan:
+    """The plan of one workload of several; with the priced fits beyond the budget where only the budget rejects it, for the whole bill."""
+    plan = size(spec, catalog, today=today, assumptions=a)
+    if plan.fits or not any(all(r.limit is Limit.BUDGET for r in miss.rejections) for miss in plan.rejected):
+        return plan
+    goals = spec.goals.model_copy(update={"max_cost": None})
+    plan = size(spec.model_copy(update={"goals": goals}), catalog, today=today, assumptions=a)
+    return replace(plan, fits=tuple(fit for fit in plan.fits if fit.cost_usd))
 
 
 def _plan(
@@ -261,7 +271,7 @@ def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a:
     if any(profile(p.cloud).is_owned and not isinstance(p.inventory, Inventory) for p in spec.infra.places):
         yield Note(NoteKind.INVENTORY_NOT_READ)
     pinned = next((f for f in fits if f.candidate.pinned), None)
-    best = cheapest_without_pin(rejected)
+    best = cheapest_without_pin(fits, rejected)
     if pinned and pinned.cost_usd and best and best.cost_usd is not None:
         extra = pinned.cost_usd.p50 - best.cost_usd
         values = {"pinned": pinned.candidate.label, "free": best.candidate.label, "usd": abs(extra)}

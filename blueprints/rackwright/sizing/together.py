@@ -7,6 +7,7 @@ from itertools import repeat
 from rackwright.catalog.query import quota_amount, quota_code
 from rackwright.catalog.read import Catalog
 from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.evaluation.accelerator_notes import scaled_beyond_limit
 from rackwright.sizing.evaluation.whole_bill import PRICED_FITS, WholeBill
 from rackwright.sizing.node.node_requirements import with_node_requirements
 from rackwright.sizing.note import Note, NoteKind
@@ -48,8 +49,10 @@ def size_together(
         )
     fits, over = _within_budget(base, choice, rerank, whole_bill)
     if not fits:
-        return replace(base, rejected=_nearest(over or choice.rejected()), notes=(*base.notes, *choice.separate_notes()))
-    notes = (*base.notes, *choice.differences(fits[0], over))
+        rejected = _nearest((*over, *choice.unaffordable(base, whole_bill))) or _nearest(choice.rejected())
+        return replace(base, rejected=rejected, notes=(*base.notes, *choice.separate_notes(whole_bill)))
+    most = sum(fit.candidate.max_nodes * fit.candidate.accelerators_per_node for fit in fits[0].each_workload)
+    notes = (*base.notes, *choice.differences(fits[0], over), *scaled_beyond_limit(most, spec.limits.accelerators))
     made = replace(base, fits=fits, rejected=_nearest(over), notes=notes).with_first(fits[0])
     each = [with_node_requirements(p, spec.of_workload(i), catalog, a) for i, p in enumerate(made.each_workload)]
     return replace(each[0], fits=fits, further=tuple(each[1:]))
@@ -146,6 +149,18 @@ class _Choice:
             best = tuple(plan.fits[0].candidate for plan in self.plans)
             yield _rejected(best, (Rejection(Limit.CAPACITY, reason=Reason.NO_COMMON_PLACE),), None)
 
+    def unaffordable(self, base: SizingPlan, whole_bill: WholeBill | None) -> Iterator[Rejected]:
+        """The cheapest combinations that only the budget rejects, each with its whole bill."""
+        total = self.budget_usd
+        if total is None or whole_bill is None:
+            return
+        goals = self.spec.goals.model_copy(update={"optimize_for": "cost"})
+        cheapest = replace(self, spec=self.spec.model_copy(update={"goals": goals}))
+        for fit in (_combined(combination) for _, combination in cheapest.combinations(None)):
+            bill = whole_bill(replace(base, fits=(fit,)).with_first(fit))
+            if bill and bill.p50 > total:
+                yield _over_budget(fit, bill.p50, total)
+
     def differences(self, chosen: Fit, over: Iterable[Rejected]) -> Iterator[Note]:
         """A note per workload that would run on other machines alone: the separate choices share no zone or exceed limits together.
 
@@ -165,9 +180,16 @@ class _Choice:
             else:
                 yield _cost_alone(plan)
 
-    def separate_notes(self) -> Iterator[Note]:
-        """What each workload alone would cost, where no combination fits."""
-        yield from map(_cost_alone, self.plans)
+    def separate_notes(self, whole_bill: WholeBill | None) -> Iterator[Note]:
+        """What each workload alone would cost, where no combination fits, and whether its whole bill is within the budget."""
+        for plan in self.plans:
+            best, values = plan.fits[0], {"workload": plan.facts.name, "alone": plan.fits[0].candidate.label}
+            bill = whole_bill(replace(plan, fits=(replace(best, workload=""),))) if whole_bill and self.budget_usd is not None else None
+            if bill is None or self.budget_usd is None:
+                yield Note(NoteKind.COST_ALONE, values | {"usd": best.cost_usd.p50 if best.cost_usd else 0.0})
+            else:
+                kind = NoteKind.BILL_ALONE_FITS if bill.p50 <= self.budget_usd else NoteKind.BILL_ALONE_EXCEEDS
+                yield Note(kind, values | {"bill_usd": bill.p50, "budget_usd": self.budget_usd})
 
     def _limits_of_separate(self, separate: Combination, over: Iterable[Rejected]) -> tuple[Limit, ...]:
         """Limits that the separate choices exceed together; the budget also where only their whole bill exceeds it."""

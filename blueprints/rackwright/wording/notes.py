@@ -8,6 +8,8 @@ TEXTS = {
     NoteKind.AUDIO_PASS: "The text of speech is assumed to have {tokens_per_s:.2g} tokens per second of audio",
     NoteKind.BUCKET_REGION_UNKNOWN: "The region of {uri} is not set: transfers from and to other regions are not counted; set `{key}`",
     NoteKind.DIFFUSION_PASSES: "One request is one image of {passes:g} network passes; text encoding and image decoding are not counted",
+    NoteKind.BILL_ALONE_EXCEEDS: "{workload} alone on {alone}: bill {bill_usd:,.0f} USD a month exceeds the budget, {budget_usd:,.0f}",
+    NoteKind.BILL_ALONE_FITS: "{workload} alone on {alone}: bill {bill_usd:,.0f} USD a month fits the budget, {budget_usd:,.0f}",
     NoteKind.COST_ALONE: "Alone, {workload} would run on {alone} for {usd:,.0f} USD a month",
     NoteKind.EXPERTS_UNCALIBRATED: (
         "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
@@ -53,6 +55,9 @@ TEXTS = {
     NoteKind.HOST_LIMIT_OF_SERVICE: (
         "{part} of {machine} limit one machine to {samples_per_s:,.0f} samples/s; its accelerators can take {wanted_per_s:,.0f}"
     ),
+    NoteKind.ACCELERATORS_AT_MAXIMUM: (
+        "may scale to {most} accelerators, limit {limit} (`limits.accelerators`); lower `max_replicas` or raise the limit"
+    ),
     NoteKind.IDLE_ACCELERATORS: "{idle} of {bought} accelerators are paid for but idle",
     NoteKind.INPUT_PIPELINE: (
         "The input pipeline limits the rate: {vcpus:,} vCPU decode {images_per_s:,.0f} images/s, "
@@ -61,6 +66,11 @@ TEXTS = {
     NoteKind.MODE_STOPS_MACHINES: "{mode} stops its machines after {window_h:,.0f} h; replicas then queue again",
     NoteKind.NEURON_UNCALIBRATED: (
         "The model must be compiled with the Neuron SDK. No measured run calibrates this estimate: allow a factor 2 either way"
+    ),
+    NoteKind.OWN_BUDGET_UNCHECKED: "Budget of {budget_usd:,.0f} USD not checked: no `node_cost`, so the total is unknown",
+    NoteKind.OWN_COST_PARTS: (
+        "An hour of {machine} costs {usd:,.2f} USD: {depreciation_usd:,.2f} USD depreciation, and {power_usd:,.2f} USD power and cooling "
+        "at full load, {kw:.2f} kW x PUE {pue:g} x {usd_per_kwh:g} USD/kWh"
     ),
     NoteKind.OWN_COST: (
         "An hour of {machine} costs {usd:,.2f} USD: {depreciation_usd:,.2f} USD depreciation, "
@@ -141,6 +151,9 @@ TEXTS = {
         "{machines} costs {usd:,.0f} USD a month with autoscaling, {saved_usd:,.0f} USD less, because it scales in smaller steps"
     ),
     NoteKind.MACHINES_UNPRICED: "The price of these machines is not published, so their cost is unknown",
+    NoteKind.POOLS_NOT_SCALED: (
+        "The service is disaggregated: the cost is that of the planned replicas; no autoscaling and no comparison is computed"
+    ),
     NoteKind.NO_INVESTMENT: "No investment is set, so the pay-back time is not computed",
     NoteKind.NO_REVENUE: "No revenue is set, so break-even and pay-back time are not computed",
     NoteKind.REPLICAS_IN_IDLE_HOURS: "Replicas keep running in idle hours: set scale_to_zero with min_replicas 0 to stop them",

@@ -1,7 +1,7 @@
 """Rationale of a plan: why one machine or several, what the next smaller machine lacks, and what more machines buy."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rackwright.sizing.evaluation.evaluate import p80
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
@@ -22,7 +22,7 @@ def rationale(plan: SizingPlan) -> str:
     if chosen is None:
         return _nothing(plan.rejected)
     if chosen.candidate.pinned:
-        return " ".join(_pinned(chosen, plan.rejected))
+        return " ".join(_pinned(chosen, plan))
     tie = tuple(_near_tie(chosen, plan.near_tie, plan.optimize_for)) if plan.near_tie else ()
     if plan.facts.kind == "serve":
         return " ".join((*_replicas(chosen), *tie, *_smaller(chosen, plan.fits, plan.rejected)))
@@ -219,13 +219,18 @@ def _replicas(chosen: Fit) -> Iterator[str]:
     yield f"Then horizontal: {c.replicas} replicas on {machines} are needed{rate} within the latency goals, for {time_and_cost(chosen)}."
 
 
-def _pinned(chosen: Fit, rejected: Iterable[Rejected]) -> Iterator[str]:
+def _pinned(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
     """The pinned machines, the goals they break, and the cheapest candidate without the pin."""
     yield f"The machines are pinned to {candidate_name(chosen.candidate)}: {time_and_cost(chosen)}."
     if chosen.overruled:
         yield f"They break {' and '.join(map(shortfall, chosen.overruled))}."
-    best = cheapest_without_pin(rejected)
-    if best is None or chosen.cost_usd is None or best.cost_usd is None:
+    best = cheapest_without_pin(plan.fits, plan.rejected)
+    if chosen.cost_usd is None:
+        return
+    if best is None or best.cost_usd is None:
+        if not chosen.overruled:
+            changed = ", so the pin of the type changes nothing" if plan.optimize_for == "cost" else ""
+            yield f"No other machine type that meets the goals is cheaper{changed}."
         return
     time = f"{best.duration_s / HOUR:,.1f} h for " if best.duration_s else ""
     extra = chosen.cost_usd.p50 - best.cost_usd
@@ -236,7 +241,7 @@ def _pinned(chosen: Fit, rejected: Iterable[Rejected]) -> Iterator[str]:
 
 def _nothing(rejected: Sequence[Rejected]) -> str:
     """Why the pinned machines fail, and what the pin excludes; without a pin the constraints that reject most candidates."""
-    pinned, free = next((r for r in rejected if r.candidate.pinned), None), cheapest_without_pin(rejected)
+    pinned, free = next((r for r in rejected if r.candidate.pinned), None), cheapest_without_pin((), rejected)
     if pinned:
         best = f" Without the pin the cheapest candidate that meets the goals is {candidate_name(free.candidate)}, " if free else ""
         cost = f"{usd(free.cost_usd)}." if free else ""

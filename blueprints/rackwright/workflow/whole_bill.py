@@ -1,6 +1,6 @@
 """The whole bill of a candidate's stack, which sizing compares with the budget."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -33,8 +33,15 @@ class StackPricing:
     buildability: Buildability | None = None
 
     def __call__(self, plan: SizingPlan) -> Interval | None:
-        """Total cost of the stack of the plan's first fit, which keeps a running file system; None where no stack can be compiled."""
+        """Total cost of the stack of the plan's first fit, which keeps a running file system; None where no stack can be compiled.
+
+        The plan of one workload of several has the stack that this workload has alone.
+        """
         fit = plan.fits[0]
+        names = [workload.name for workload in self.spec.workloads]
+        if len(names) > 1 and not plan.further:
+            alone = self.spec.of_workload(names.index(plan.facts.name))
+            return replace(self, spec=alone, record=None, buildability=None)(plan)
         if self.buildability and self.buildability.before_compiling(plan, fit):
             return None
         running = running_with(self.record, self.spec, fit, self.catalog)

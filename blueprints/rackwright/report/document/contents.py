@@ -9,7 +9,7 @@ from rackwright.report.document.several import several_contents
 from rackwright.report.goals import limits, requested_goals, tightest
 from rackwright.report.groups import Group, cheapest, groups, region, runner_up
 from rackwright.report.preview_text import doubts, quota_words
-from rackwright.report.terminal.bill import bill_rows, by_usage, cents, examples, fallback_text, no_price
+from rackwright.report.terminal.bill import bill_rows, bill_sums, by_usage, examples, fallback_text, no_price
 from rackwright.report.terminal.economics import SOLD, comparison, economics_lines, field_report_text, loads
 from rackwright.report.terminal.misses import where_of
 from rackwright.report.terminal.node import requirement_lines, requirement_rows
@@ -86,7 +86,11 @@ def _subtitle(plan: SizingPlan, bill: Bill | None) -> str:
     chosen = plan.chosen
     if chosen is None:
         return f"{plan.considered:,} configurations were evaluated. The nearest candidates and what would make them fit are listed below."
-    total = usd(bill.total_usd, 0) if bill else usd(chosen.cost_usd.p50 if chosen.cost_usd else None, 0)
+    total = (
+        (usd(bill.total_usd, 0) if bill.has_prices else "an unknown amount")
+        if bill
+        else usd(chosen.cost_usd.p50 if chosen.cost_usd else None, 0)
+    )
     scope = "total of the bill" if bill else "machines only"
     if chosen.duration_s is None:
         return f"About {total} a month, {scope}, at {plural(chosen.candidate.replicas, 'replica')}."
@@ -162,7 +166,7 @@ def _bill(bill: Bill) -> dict[str, Any]:
     usage, sentences = by_usage(bill, ", "), (examples(bill), no_price(bill), fallback_text(bill))
     notes = [f"Billed by usage, not in the total: {usage}." if usage else ""]
     notes += [f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences if sentence]
-    sums = {"hourly": cents(bill.hourly_usd), "total": cents(bill.total_usd)}
+    sums = dict(zip(("hourly", "total"), bill_sums(bill), strict=True))
     return {"covers": bill.covers, "rows": bill_rows(bill), "notes": list(filter(None, notes)), **sums}
 
 

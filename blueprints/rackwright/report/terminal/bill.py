@@ -18,6 +18,8 @@ def bill_text(bill: Bill) -> str:
     parts = [f"{what} {cents(total)}" for total, what in priced[:BILL_ITEMS]]
     parts += [f"other {cents(sum(total for total, _ in priced[BILL_ITEMS:]))}"] if len(priced) > BILL_ITEMS else []
     missing = f"; {no_price(bill)}" if bill.unknown else ""
+    if not bill.has_prices:
+        return f"total unknown for {bill.covers}{missing}"
     return f"{cents(bill.total_usd)} USD for {bill.covers}, {cents(bill.hourly_usd)} USD/h: {'; '.join(parts)}{missing}"
 
 
@@ -25,12 +27,17 @@ def show_bill(out: Console, bill: Bill) -> None:
     """Lines with price dates and the total, then items that the total does not include."""
     out.print()
     columns = (f"bill for {bill.covers}", "quantity", "unit price, USD", "price date", "USD/h", "USD")
-    total = [Text(cell, style="bold") for cell in ("total", "", "", "", cents(bill.hourly_usd), cents(bill.total_usd))]
+    total = [Text(cell, style="bold") for cell in ("total", "", "", "", *bill_sums(bill))]
     out.print(table(columns, [*bill_rows(bill), total], right=("quantity", "USD/h", "USD"), whole=("price date",)))
     print_labelled(out, "by usage", by_usage(bill, "; "), "dim")
     print_labelled(out, "examples", examples(bill), "bold yellow")
     print_labelled(out, "unpriced", no_price(bill), "bold yellow")
     print_labelled(out, "fallback", fallback_text(bill))
+
+
+def bill_sums(bill: Bill) -> tuple[str, str]:
+    """USD per hour and in total; `unknown` where no line has a price."""
+    return (cents(bill.hourly_usd), cents(bill.total_usd)) if bill.has_prices else ("unknown", "unknown")
 
 
 def bill_rows(bill: Bill) -> list[tuple[str, ...]]:

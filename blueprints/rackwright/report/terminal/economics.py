@@ -27,9 +27,11 @@ def show_economics(out: Console, e: Economics) -> None:
     out.print()
     for label, text in economics_lines(e):
         print_labelled(out, label, text)
-    heading(out, f"{COMPARED}\n")
+    if e.comparison:
+        heading(out, f"{COMPARED}\n")
     rows = [((cost, name, rate, hourly), details) for name, hourly, rate, cost, details in comparison(e)]
-    out.print(ranked(rows, (f"USD per {SOLD[e.unit]}", "accelerators", "max requests/s", "USD/h"), out.width))
+    if rows:
+        out.print(ranked(rows, (f"USD per {SOLD[e.unit]}", "accelerators", "max requests/s", "USD/h"), out.width))
     print_labelled(out, "reported", field_report_text(e))
     for text in e.warnings:
         print_labelled(out, "warning", text, "bold yellow")
@@ -37,10 +39,12 @@ def show_economics(out: Console, e: Economics) -> None:
 
 
 def loads(e: Economics) -> list[tuple[str, ...]]:
-    """Load table: mean, p95 and full load, and some between, lowest first."""
+    """Load table: mean, p95 and full load, and some between, lowest first; of a disaggregated service p95 alone."""
     full = e.full_point
-    points = [(e.mean_point, "mean"), (e.p95_point, "p95"), (full, "full")]
-    points += [(min(e.curve, key=lambda p: abs(p.requests_per_s - full.requests_per_s * share)), "") for share in (0.05, 0.25, 0.5)]
+    points = [(e.p95_point, "p95")]
+    if e.prefill_replicas is None:
+        points += [(e.mean_point, "mean"), (full, "full")]
+        points += [(min(e.curve, key=lambda p: abs(p.requests_per_s - full.requests_per_s * share)), "") for share in (0.05, 0.25, 0.5)]
     named: dict[float, tuple[LoadPoint, str]] = {}
     for p, name in points:
         load = round(p.requests_per_s, 6)
@@ -70,6 +74,9 @@ def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
     if e.overruled:
         broken = "; ".join(map(rejection_text, e.overruled))
         yield "replica", f"{_rate(s.requests_per_s)} requests/s, its share of the traffic; the pinned machines break a goal: {broken}"
+    elif e.prefill_replicas is not None:
+        total = e.p95_point.replicas
+        yield "replica", f"{total} planned: {e.prefill_replicas} prefill, {total - e.prefill_replicas} decode; {_evidence(e.evidence)}"
     else:
         yield "replica", f"{_rate(s.requests_per_s)} requests/s within the latency goals at p80, reserve included; {_evidence(e.evidence)}"
     if s.copies > 1:
@@ -82,9 +89,12 @@ def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
         ),
     )
     follows, fixed = usd(m.follows_usd, 0), usd(m.fixed_usd, 0)
-    machines = f"machines cost {follows} with autoscaling, {fixed} with the replicas of p95 all the time (price of the plan)"
-    yield "month", machines + "; further costs are in the bill of the plan"
-    yield "zero", _scale_to_zero(e)
+    if e.prefill_replicas is not None:
+        yield "month", f"machines cost {fixed} with the planned replicas; no autoscaling is computed for disaggregated pools"
+    else:
+        machines = f"machines cost {follows} with autoscaling, {fixed} with the replicas of p95 all the time (price of the plan)"
+        yield "month", machines + "; further costs are in the bill of the plan"
+        yield "zero", _scale_to_zero(e)
     if e.revenue:
         yield "revenue", "; ".join(_revenue(e, e.revenue))
 

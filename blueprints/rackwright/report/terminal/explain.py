@@ -11,12 +11,13 @@ from rackwright.report.intervals import decisive_text
 from rackwright.report.terminal.misses import show_misses, where_of
 from rackwright.report.terminal.node import COLUMNS, requirement_lines, requirement_rows
 from rackwright.report.terminal.plan import facts, show_frontier
-from rackwright.report.terminal.several import workloads_text
+from rackwright.report.terminal.several import budget_text, tightest_of, workloads_text
 from rackwright.report.terminal.tables import heading, print_labelled, table, title
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan, WorkloadFacts
 from rackwright.sizing.rejection import Reason
 from rackwright.sizing.unit import UNITS
+from rackwright.spec.spec import Spec
 from rackwright.wording.formatting import (
     TERMS,
     accelerators,
@@ -42,7 +43,9 @@ from rackwright.workflow.stack_preview import StackPreview
 FITS_SHOWN, REJECTED_SHOWN, REJECTED_OF_NAME = 3, 20, 2
 
 
-def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = None, preview: StackPreview | None = None) -> None:
+def show_explanation(
+    out: Console, plan: SizingPlan, spec: Spec, whole: SizingPlan | None = None, preview: StackPreview | None = None
+) -> None:
     """plan: the requested part; whole: the plan it was taken from, for the frontier; preview: marks points that cannot be built."""
     plan = with_text(plan, whole)
     title(out, plan.spec, facts(plan))
@@ -51,7 +54,7 @@ def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = 
     if whole and whole.fits:
         show_frontier(out, whole, preview=preview)
     for fit in plan.fits[:FITS_SHOWN]:
-        _show_fit(out, fit, plan.facts)
+        _show_fit(out, fit, spec, plan.facts)
     if plan.machine:
         heading(out, "Requirements of one node of the first choice")
         out.print(table(COLUMNS, requirement_rows(plan.machine), right=("needed", "available")))
@@ -66,7 +69,7 @@ def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = 
     out.print(table(("assumption", "value", "source"), assumptions))
 
 
-def show_workloads(out: Console, plan: SizingPlan, whole: SizingPlan) -> None:
+def show_workloads(out: Console, plan: SizingPlan, spec: Spec, whole: SizingPlan, preview: StackPreview | None = None) -> None:
     """The numbers of each workload: of the first requested combination, and of the limits that reject combinations.
 
     plan: the requested part of the whole plan.
@@ -75,8 +78,9 @@ def show_workloads(out: Console, plan: SizingPlan, whole: SizingPlan) -> None:
     title(out, plan.spec, workloads_text(plan))
     print_labelled(out, "why", plan.scaling)
     if plan.fits:
+        print_labelled(out, "budget", budget_text(spec, preview) if plan.fits[0].label == whole.fits[0].label else "")
         for part in plan.with_first(plan.fits[0]).each_workload:
-            _show_fit(out, part.fits[0], part.facts, part.facts.name)
+            _show_fit(out, part.fits[0], spec, part.facts, part.facts.name)
             if part.machine:
                 out.print(table(COLUMNS, requirement_rows(part.machine), right=("needed", "available")))
     if plan.rejected:
@@ -85,21 +89,20 @@ def show_workloads(out: Console, plan: SizingPlan, whole: SizingPlan) -> None:
         print_labelled(out, "warning", text, "bold yellow")
 
 
-def show_candidates(out: Console, plan: SizingPlan, whole: SizingPlan) -> None:
+def show_candidates(out: Console, plan: SizingPlan, spec: Spec, whole: SizingPlan) -> None:
     """The requested candidates of the whole plan on one screen: the best that fits, and the nearest rejected."""
     plan = with_text(plan, whole)
     if plan.fits:
         fit, rank = plan.fits[0], whole.fits.index(next(fit for fit in whole.fits if fit.candidate == plan.fits[0].candidate)) + 1
-        _show_fit(
-            out, fit, plan.facts, f"#{rank}, " + (f"against #1: {compared_with(fit, whole.fits[0])}" if rank > 1 else "the first choice")
-        )
+        against = f"against #1: {compared_with(fit, whole.fits[0])}" if rank > 1 else "the first choice"
+        _show_fit(out, fit, spec, plan.facts, f"#{rank}, {against}")
         if len(plan.fits) > 1:
             print_labelled(out, "further", f"{plural(len(plan.fits) - 1, 'candidate')} of that name; name one by its rank")
     if plan.rejected:
         _show_rejected(out, plan, REJECTED_OF_NAME)
 
 
-def _show_fit(out: Console, fit: Fit, it: WorkloadFacts, rank: str = "") -> None:
+def _show_fit(out: Console, fit: Fit, spec: Spec, it: WorkloadFacts, rank: str = "") -> None:
     heading(out, f"Candidate: {machines(fit.candidate)}, {accelerators(fit.candidate)}, {where_of(fit)}")
     a_month = "" if fit.duration_s else " a month"
     lines = {
@@ -113,7 +116,7 @@ def _show_fit(out: Console, fit: Fit, it: WorkloadFacts, rank: str = "") -> None
         "cost": usd_range(fit.cost_usd) + a_month if fit.cost_usd else "price not published",
         "p80": decisive_text(fit),
         "price": list_price("machine-hour", fit.candidate),
-        "tightest": fit.binding,
+        "tightest": tightest_of(spec, fit),
         "evidence": evidence(fit.evidence),
     }
     for label, text in lines.items():

@@ -12,7 +12,7 @@ from rich.text import Text
 from rackwright.clouds import profile
 from rackwright.diagnostics.problem import Level
 from rackwright.report.alternatives import FRONTIER, frontier_rows, frontier_text, rejected_text
-from rackwright.report.goals import limits, requested_goals, tightest
+from rackwright.report.goals import requested_goals
 from rackwright.report.groups import Group, groups, region
 from rackwright.report.preview_text import doubts, quota_increases, quota_words
 from rackwright.report.terminal.bill import bill_text, fallback_text, show_bill
@@ -20,7 +20,7 @@ from rackwright.report.terminal.console import WIDTH
 from rackwright.report.terminal.misses import show_misses
 from rackwright.report.terminal.node import storage_text
 from rackwright.report.terminal.screen import BRIEF, FULL, Detail, detail_that_fits
-from rackwright.report.terminal.several import show_combinations, workloads_text
+from rackwright.report.terminal.several import show_combinations, tightest_of, workloads_text
 from rackwright.report.terminal.tables import INDENT, heading, print_labelled, ranked, table, title
 from rackwright.sizing.plan import Fit, SizingPlan, WorkloadFacts
 from rackwright.sizing.unit import UNITS
@@ -163,7 +163,7 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
         labelled("fallback", fallback_text(preview.bill))
     labelled("rate", rate_text(chosen, plan.facts))
     labelled("options", "\n".join(map(option_text, plan.options)))
-    labelled("tightest", tightest(limits(spec, chosen)))
+    labelled("tightest", tightest_of(spec, chosen))
     labelled("storage", storage_text(plan.machine))
     labelled("prices", list_price("machine-hour", chosen.candidate))
     ranges = "; ranges are p10 to p90" if chosen.duration_s and chosen.evidence != "prior only" else ""

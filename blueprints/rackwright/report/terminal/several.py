@@ -13,7 +13,8 @@ from rackwright.report.terminal.screen import FULL, Detail
 from rackwright.report.terminal.tables import print_labelled, ranked
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
-from rackwright.wording.formatting import accelerators, evidence, machines, money, plural, span
+from rackwright.spec.workload import Serve
+from rackwright.wording.formatting import accelerators, evidence, machines, money, percent, plural, span, usd
 from rackwright.wording.unit_rates import rate_text
 from rackwright.workflow.stack_preview import StackPreview
 
@@ -26,12 +27,12 @@ def show_combinations(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, p
     The latency of a workload is the time to the answer or its first token, then per token.
     """
     full, labelled = detail is FULL, partial(print_labelled, out, max_lines=detail.text_lines)
-    rows = [_row(combination, preview) for combination in _combinations(plan)[:shown]]
+    rows = [_row(combination, spec, preview) for combination in _combinations(plan)[:shown]]
     out.print()
     out.print(ranked(rows, COLUMNS, out.width))
     out.print()
     labelled("why", plan.scaling)
-    _show_limits(labelled, plan, spec, chosen)
+    _show_limits(labelled, plan, spec, chosen, preview)
     labelled("bill", bill_text(preview.bill) if preview.bill and not full else "")
     for text in quota_words(preview) if full else filter(None, [quota_increases(preview)]):
         labelled("quota", text)
@@ -48,7 +49,7 @@ def _combinations(plan: SizingPlan) -> list[list[tuple[int, Fit]]]:
     return list(found.values())
 
 
-def _row(combination: list[tuple[int, Fit]], preview: StackPreview) -> tuple[tuple[str, ...], str]:
+def _row(combination: list[tuple[int, Fit]], spec: Spec, preview: StackPreview) -> tuple[tuple[str, ...], str]:
     """Cells of a combination, and the line below them: each workload with its latency, then the place."""
     (rank, fit), *others = combination
     hourly = [each.usd_per_hour for each in fit.each_workload if each.usd_per_hour is not None]
@@ -56,13 +57,17 @@ def _row(combination: list[tuple[int, Fit]], preview: StackPreview) -> tuple[tup
     cells = (str(rank), " + ".join(machines(each.candidate) for each in fit.each_workload), total, money(fit.stack_usd))
     elsewhere = ", ".join(f"#{other} {each.candidate.region}" for other, each in others)
     place = (fit.candidate.region, _capacities(fit), f"also {elsewhere}" if others else "", preview.refusal(rank))
-    return cells, "; ".join((*map(_workload, fit.each_workload), ", ".join(filter(None, place))))
+    return cells, "; ".join((*map(partial(workload_text, spec), fit.each_workload), ", ".join(filter(None, place))))
 
 
-def _workload(fit: Fit) -> str:
-    """`chat: 2 x L40S, 2 to 8 replicas, 517 ms, then 41 ms`."""
+def workload_text(spec: Spec, fit: Fit) -> str:
+    """`chat: 2 x L40S, 2 replicas at p95, 1 to 8, 517 ms, then 41 ms`. The range is that of the autoscaler."""
     c, each = fit.candidate, f", then {span(fit.speed.tpot_s)}" if fit.speed.tpot_s else ""
-    return f"{fit.workload}: {accelerators(c)}, {c.replicas} to {c.max_replicas} replicas, {span(fit.speed.ttft_s)}{each}"
+    w = next(workload for workload in spec.workloads if workload.name == fit.workload)
+    assert isinstance(w, Serve)
+    low = min(w.min_replicas, c.max_replicas)
+    scales = f", {low} to {c.max_replicas}" if c.max_replicas > low else ""
+    return f"{fit.workload}: {accelerators(c)}, {plural(c.replicas, 'replica')} at p95{scales}, {span(fit.speed.ttft_s)}{each}"
 
 
 def _capacities(fit: Fit) -> str:
@@ -70,14 +75,28 @@ def _capacities(fit: Fit) -> str:
     return " and ".join(dict.fromkeys(each.candidate.capacity for each in fit.each_workload))
 
 
-def _show_limits(labelled: Callable[[str, str], None], plan: SizingPlan, spec: Spec, chosen: Fit) -> None:
-    """Rate, tightest limit and evidence of each workload of the chosen combination."""
+def _show_limits(labelled: Callable[[str, str], None], plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview) -> None:
+    """The shared budget, then rate, tightest limit and evidence of each workload of the chosen combination."""
     parts = list(zip(plan.each_workload, chosen.each_workload, strict=True))
     rates = ((fit.workload, rate_text(fit, part.facts)) for part, fit in parts)
     labelled("rate", "; ".join(f"{name}: {rate}" for name, rate in rates if rate))
-    limited = (f"{fit.workload}: {tightest(limits_of_workload(spec, index, fit))}" for index, (_, fit) in enumerate(parts))
-    labelled("tightest", "; ".join(limited))
+    labelled("budget", budget_text(spec, preview))
+    labelled("tightest", "; ".join(f"{fit.workload}: {tightest_of(spec, fit)}" for _, fit in parts))
     labelled("evidence", "; ".join(f"{fit.workload}: {evidence(fit.evidence)}" for _, fit in parts))
+
+
+def budget_text(spec: Spec, preview: StackPreview | None) -> str:
+    """The whole bill of the stack and the budget that its workloads share; empty without either."""
+    if not (spec.goals.max_cost and preview and preview.bill):
+        return ""
+    total = preview.bill.total_usd
+    return f"{usd(total, 0)} of {usd(spec.goals.max_cost, 0)} a month, the whole bill ({percent(total / spec.goals.max_cost)})"
+
+
+def tightest_of(spec: Spec, fit: Fit) -> str:
+    """The tightest limit of a fit; of several workloads without the budget, which they share."""
+    names = [workload.name for workload in spec.workloads]
+    return tightest(limits_of_workload(spec, names.index(fit.workload), fit) if spec.is_several else limits(spec, fit))
 
 
 def workloads_text(plan: SizingPlan) -> str:

@@ -8,7 +8,7 @@ from rackwright.catalog.rows import Accelerator, Machine
 from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.evaluation.host_limits import fed_machine
+from rackwright.sizing.evaluation.host_limits import decoding_s, fed_machine
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.node.host_work import HostWork
@@ -81,11 +81,15 @@ def fed_replica(replica: Replica, machine: Machine, accelerator: Accelerator | N
     if not planned or interval is None or machine.kind == "cpu" or replica.accelerators > machine.accelerator_count:
         return replica
     on_machine = machine.accelerator_count // replica.accelerators
-    fed = fed_machine(machine, accelerator, planned / a.max_utilisation / replica.accelerators, work)
+    alone = planned / a.max_utilisation / replica.accelerators
+    fed = fed_machine(machine, accelerator, alone, work)
+    host = fed.samples_per_s * a.max_utilisation
+    share = min(host / on_machine / planned, 1.0) if fed.term else 1.0
+    if replica.ttft_s and work.has_samples:
+        per_s = planned * share * on_machine
+        replica = replace(replica, ttft_s=replica.ttft_s + decoding_s(machine, accelerator, per_s, alone, work))
     if fed.term is None:
         return replica
-    host = fed.samples_per_s * a.max_utilisation
-    share = min(host / on_machine / planned, 1.0)
     return replace(replica, planned_requests_per_s=planned * share, requests_per_s=interval.scaled(share), host_requests_per_s=host)
 
 

@@ -67,7 +67,8 @@ class Economics:
 
     unit: what the service sells, in lots of `sizing.unit.UNITS` with `requests_per_lot` requests. mean, p95: requests/s. mean_point,
     p95_point, full_point: cost at these loads and at the highest load of the minimum machines. curve: cost over load. revenue: None where
-    the spec states none. overruled: goals that pinned machines break. `wording.plan_text` fills in warnings.
+    the spec states none. overruled: goals that pinned machines break. prefill_replicas: of the planned replicas of a disaggregated
+    service, which has no autoscaling and no comparison; None for other services. `wording.plan_text` fills in warnings.
     """
 
     spec: str
@@ -92,6 +93,7 @@ class Economics:
     notes: tuple[Note, ...] = ()
     overruled: tuple[Rejection, ...] = ()
     requests_per_lot: float = 1.0
+    prefill_replicas: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Plain data with null for unknown values."""
@@ -114,7 +116,6 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     if earned is None and w.revenue is not None and job.generates:
         earned = w.revenue * job.output_tokens
     names = [name for name in ACCELERATORS if query.accelerator(catalog, name)]
-    rows = compare(job, catalog, names, plan.fits, a, c, work)
     return Economics(
         spec=spec.name,
         model=plan.facts.model,
@@ -128,15 +129,16 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         mean_point=formulas.point(s, mean),
         p95_point=formulas.point(s, p95),
         full_point=formulas.point(s, full),
-        curve=formulas.curve(s, max(1.5 * p95, 2 * full)),
+        curve=formulas.curve(s, p95 if job.pools else max(1.5 * p95, 2 * full)),
         month=months[0],
         revenue=formulas.returns(s, earned, mean, months[0].follows_usd, w.investment),
-        comparison=rows,
+        comparison=() if job.pools else compare(job, catalog, names, plan.fits, a, c, work),
         report=_field_report(job, catalog, a, c) if kind == "diffusion" else None,
         assumptions=_assumptions(w, kind, services, work, a),
         evidence=fit.evidence,
         notes=(*_cheaper(months, plan.fits), *_notes(w, s, job)),
         overruled=fit.overruled,
+        prefill_replicas=fit.speed.prefill_replicas,
     )
 
 
@@ -171,14 +173,18 @@ def _services(
 
 
 def _service(w: Serve, job: ServingJob, fit: Fit, replica: Replica | None) -> ServiceCost:
-    """Cost of a fit. The replicas of pinned machines that miss a goal have no rate: they share the traffic."""
-    c, rate = fit.candidate, replica.planned_requests_per_s if replica else None
+    """Cost of a fit. The replicas of pinned machines that miss a goal have no rate: they share the traffic.
+
+    The pools of a disaggregated service are searched together for the peak, so their replicas are all planned ones at every load.
+    """
+    c, rate = fit.candidate, replica.planned_requests_per_s if replica and not job.pools else None
     copies = max(c.accelerators_per_node // c.parallelism.accelerators, 1)
     copies = max(replica.on_machine(c.accelerators_per_node), 1) if replica and replica.host_requests_per_s else copies
     machines = math.ceil(c.parallelism.accelerators / c.accelerators_per_node)
     usd = None if c.price_usd_per_hour is None else c.price_usd_per_hour * machines
     tokens = job.output_tokens if job.generates else 0.0
-    return ServiceCost(rate or job.rate / c.replicas, usd, tokens, 0 if w.scale_to_zero else w.min_replicas, copies)
+    least = c.replicas if job.pools else 0 if w.scale_to_zero else w.min_replicas
+    return ServiceCost(rate or job.rate / c.replicas, usd, tokens, least, copies)
 
 
 def _months(w: Serve, plan: SizingPlan, services: Sequence[ServiceCost], mean: float, p95: float, catalog: Catalog) -> list[Month]:
@@ -223,6 +229,8 @@ def _cheaper(months: Sequence[Month], fits: Sequence[Fit]) -> Iterator[Note]:
 
 
 def _notes(w: Serve, s: ServiceCost, job: ServingJob) -> Iterator[Note]:
+    if job.pools:
+        yield Note(NoteKind.POOLS_NOT_SCALED)
     if s.usd_per_hour is None:
         yield Note(NoteKind.MACHINES_UNPRICED)
     if w.max_replicas is not None and s.replicas(job.rate) > w.max_replicas:

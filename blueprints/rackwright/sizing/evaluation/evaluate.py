@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from rackwright.catalog.query import quota_amount
 from rackwright.catalog.read import Catalog
@@ -11,6 +10,7 @@ from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation import checkpoints
+from rackwright.sizing.evaluation.accelerator_notes import number_format_notes, scaled_beyond_limit
 from rackwright.sizing.evaluation.host_limits import fed_by_host
 from rackwright.sizing.evaluation.transfers import Buckets, unpriced_transfers, written_checkpoints
 from rackwright.sizing.metrics import Goodput, Interval, Memory
@@ -143,9 +143,10 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
         yield Note(NoteKind.NEURON_UNCALIBRATED)
     if offer.machine.kind == "cpu":
         yield Note(NoteKind.CPU_UNCALIBRATED)
-    yield from _accelerator_notes(offer, outcome, goals)
+    yield from number_format_notes(offer, outcome.precision, goals.is_joined)
     yield from outcome.notes
     yield from _idle(offer, nodes, outcome, run.duration)
+    yield from scaled_beyond_limit(_max_nodes(offer, nodes, outcome) * offer.machine.accelerator_count, goals.max_accelerators)
     yield from unpriced_transfers(_transfers(offer, run, goals))
     if run.wait:
         low, likely, high = (s / HOUR for s in (run.wait.p10, run.wait.p50, run.wait.p90))
@@ -155,21 +156,13 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
     o = offer.offering
     if profile(o.cloud).is_owned:
         yield own_cost_note(offer.machine.name, offer.own_cost)
+        if cost is None and goals.max_cost_usd is not None:
+            yield Note(NoteKind.OWN_BUDGET_UNCHECKED, {"budget_usd": goals.max_cost_usd})
     elif cost is None:
         kind = NoteKind.UNPRICED if goals.max_cost_usd is None else NoteKind.UNPRICED_WITH_BUDGET
         yield Note(kind, {"machine": offer.machine.name, "mode": str(o.capacity), "region": o.region})
     elif o.price_words:
         yield Note(NoteKind.PRICE_DETAIL, {"machine": offer.machine.name, "detail": o.price_words})
-
-
-def _accelerator_notes(offer: Offer, outcome: Outcome, goals: GoalLimits) -> Iterator[Note]:
-    """Notes about the number format and the share of a device."""
-    m, accelerator = offer.machine, offer.accelerator
-    if accelerator and outcome.precision == "fp16" and not accelerator.supports("bf16"):
-        yield Note(NoteKind.FP16_TRAINING if goals.is_joined else NoteKind.FP16_SERVING, {"accelerator": accelerator.name})
-    if accelerator and m.accelerator_fraction < 1:
-        share = str(Fraction(m.accelerator_fraction).limit_denominator(64))
-        yield Note(NoteKind.DEVICE_SHARE, {"machine": m.name, "share": share, "accelerator": accelerator.name})
 
 
 def _idle(offer: Offer, nodes: int, outcome: Outcome, duration: Interval | None) -> Iterator[Note]:

@@ -9,12 +9,15 @@ from dataclasses import replace
 from rackwright.catalog.rows import Accelerator, Machine
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import Job, ServingJob
-from rackwright.sizing.node.host_rate import HostRate, host_rate
+from rackwright.sizing.node.host_rate import HostRate, host_rate, processor_rate
 from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import Outcome
+
+IDLE_SHARE = 0.05
+"""Lowest idle share of the processors with which a wait is computed: pinned machines can be too few."""
 
 
 def fed_by_host(offer: Offer, nodes: int, outcome: Outcome, work: HostWork) -> tuple[Outcome, Note | None]:
@@ -48,16 +51,41 @@ def fed_machine(machine: Machine, accelerator: Accelerator | None, samples_per_s
     return host_rate(work.host(machine, accelerator, 1), work.sample, wanted) if work.has_samples else HostRate(wanted)
 
 
-def served_by_hosts(found: Outcome, job: Job, machine: Machine, accelerator: Accelerator | None, work: HostWork, a: Assumptions) -> Outcome:
-    """The outcome of a service with the machines whose hosts feed the peak rate within the planned utilisation, where they are more.
+def decoding_s(machine: Machine, accelerator: Accelerator | None, per_s: float, samples_per_s: float, work: HostWork) -> float:
+    """Seconds that the processors of a machine work on one sample, with the wait for them: service time over the idle share.
 
-    Each machine then has a replica on every accelerator. The rates are those that the hosts feed. Other outcomes stay as they are.
+    per_s: samples per second of the machine. samples_per_s: of one of its accelerators alone.
+    """
+    wanted = samples_per_s * max(machine.accelerator_count, 1)
+    able = processor_rate(work.host(machine, accelerator, 1), work.sample, wanted)
+    return work.sample.vcpu_s / max(1 - per_s / able, IDLE_SHARE) if able else work.sample.vcpu_s
+
+
+def served_by_hosts(found: Outcome, job: Job, machine: Machine, accelerator: Accelerator | None, work: HostWork, a: Assumptions) -> Outcome:
+    """The outcome of a service with the work of its hosts: their seconds in both latencies, and more machines where their rate needs them.
+
+    Machines that are added for their hosts have a replica on every accelerator. Other outcomes stay as they are.
     """
     s, each = found.speed, machine.accelerator_count
-    if not isinstance(job, ServingJob) or job.ends or found.rejections or not s.samples_per_s or not each:
+    if not isinstance(job, ServingJob) or job.ends or found.rejections or not s.samples_per_s or not each or not work.has_samples:
         return found
-    fed = fed_machine(machine, accelerator, s.samples_per_s, work)
-    if fed.term is None:
+    rate, alone_s, fed = s.samples_per_s, work.sample.vcpu_s, fed_machine(machine, accelerator, s.samples_per_s, work)
+    found = _with_hosts(found, job, machine, fed, a)
+    host_s = decoding_s(machine, accelerator, job.rate / max(found.nodes, 1), rate, work)
+    speed = replace(
+        found.speed, ttft_s=s.ttft_s and s.ttft_s + host_s, ttft_p50_s=s.ttft_p50_s and s.ttft_p50_s + host_s,
+        unloaded_s=s.unloaded_s and s.unloaded_s + alone_s,
+    )  # fmt: skip
+    late = ()
+    if job.ttft_s and speed.ttft_s and speed.ttft_s > job.ttft_s:
+        late = (Rejection(Limit.LATENCY, speed.ttft_s * 1000, job.ttft_s * 1000, "ms", Reason.HOST_LATENCY, amount=host_s * 1000),)
+    return replace(found, speed=speed, rejections=(*found.rejections, *late))
+
+
+def _with_hosts(found: Outcome, job: ServingJob, machine: Machine, fed: HostRate, a: Assumptions) -> Outcome:
+    """The outcome with the machines whose hosts feed the peak rate within the planned utilisation. The rates are those that hosts feed."""
+    s, each = found.speed, machine.accelerator_count
+    if fed.term is None or not s.samples_per_s:
         return found
     nodes = max(math.ceil(job.rate / (fed.samples_per_s * a.max_utilisation)), found.nodes)
     replicas = max(nodes * each if nodes > found.nodes else 0, found.replicas)

@@ -62,16 +62,9 @@ def training_vcpus(
     return float(math.ceil(b.system_vcpus + b.worker_vcpus_per_accelerator * accelerators + work - 1e-9))
 
 
-def batch_vcpus(accelerators: int, images_per_s: float, sample_bytes: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
-    """vCPUs of a node that processes images in batches: decoding, and one process per accelerator."""
-    work = images_per_s * sample_bytes / b.inference_decode_bytes_per_s
-    return float(math.ceil(b.system_vcpus + b.inference_worker_vcpus * accelerators + work - 1e-9))
-
-
-def serving_vcpus(accelerators: int, images_per_s: float, tokens_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
-    """vCPUs of a serving node: two per engine core, tokenising, and encoding of generated images."""
-    work = images_per_s * b.encode_s + tokens_per_s / b.tokens_per_s
-    return float(math.ceil(2 * (b.server_cores + accelerators) + work))
+def serving_vcpus(accelerators: int, tokens_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
+    """vCPUs of a serving node: two per engine core, and tokenising. `host_rate.needed_vcpus` has those of nodes that prepare samples."""
+    return float(math.ceil(2 * (b.server_cores + accelerators) + tokens_per_s / b.tokens_per_s))
 
 
 def training_disk_bytes(nodes: int, checkpoint: float, dataset: float, epochs: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:

@@ -3,6 +3,7 @@
 Four parts can limit it: processors that decode samples, the disk or the network that they are read from, and the link to the accelerators.
 """
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -64,12 +65,25 @@ def host_rate(host: NodeHost, sample: SampleWork, wanted_per_s: float, b: NodeAs
     need vCPUs in proportion to the rate.
     """
     limits = {None: wanted_per_s}
-    if host.vcpus and sample.vcpu_s:
-        each = sample.vcpu_s + host.worker_vcpus * host.accelerators / wanted_per_s
-        limits[HostTerm.PROCESSORS] = max(host.vcpus - b.system_vcpus, 0.5) / each
+    if able := processor_rate(host, sample, wanted_per_s, b):
+        limits[HostTerm.PROCESSORS] = able
     if host.storage_bytes_per_s and sample.read_bytes:
         limits[host.storage] = host.storage_bytes_per_s / sample.read_bytes
     if host.link_bytes_per_s and sample.copied_bytes:
         limits[HostTerm.LINK] = host.link_bytes_per_s * host.accelerators / sample.copied_bytes
     term = min(limits, key=lambda term: limits[term])
     return HostRate(limits[term], term)
+
+
+def processor_rate(host: Host, sample: SampleWork, wanted_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float | None:
+    """Samples per second at which the vCPUs of the host are busy; None where they are not published or have no work for a sample."""
+    if not (host.vcpus and sample.vcpu_s):
+        return None
+    each = sample.vcpu_s + host.worker_vcpus * host.accelerators / wanted_per_s
+    return max(host.vcpus - b.system_vcpus, 0.5) / each
+
+
+def needed_vcpus(host: Host, sample: SampleWork, per_s: float, wanted_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
+    """Whole vCPUs with which `processor_rate` is at least `per_s`. wanted_per_s: as of `host_rate`."""
+    share = min(per_s / wanted_per_s, 1.0) if wanted_per_s else 1.0
+    return float(math.ceil(b.system_vcpus + host.worker_vcpus * host.accelerators * share + per_s * sample.vcpu_s - 1e-9))

@@ -17,13 +17,14 @@ from rackwright.sizing.node import formulas, power
 from rackwright.sizing.node.bucket import planned_bucket
 from rackwright.sizing.node.file_system import LustreSize, planned_file_system, storage_note, uses_bucket
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS, Tier
-from rackwright.sizing.node.host_work import sample_bytes
+from rackwright.sizing.node.host_rate import needed_vcpus
+from rackwright.sizing.node.host_work import HostWork, sample_bytes
 from rackwright.sizing.node.lustre_throughput import lustre_clients
 from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Fit, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import TRAINING, Custom, Finetune, Pretrain, Serve
+from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Pretrain, Serve
 from rackwright.units import GIB, TIB
 
 SSD_BYTES = 375 * GIB
@@ -37,7 +38,8 @@ def with_node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: As
     found = node_requirements(plan, spec, catalog, a)
     if found is None:
         return plan
-    more = listed(power.POWER_ASSUMPTIONS) if found.power else ()
+    stated = {"pue"} if plan.chosen and _stated_pue(plan.chosen, spec) else set()
+    more = tuple(item for item in listed(power.POWER_ASSUMPTIONS) if item.name not in stated) if found.power else ()
     return replace(plan, machine=found, assumptions=(*plan.assumptions, *listed(NODE_ASSUMPTIONS), *more))
 
 
@@ -54,16 +56,14 @@ def node_requirements(
         return None
     c = fit.candidate
     server = next((s for s in catalog.servers if s.machine == node.name), None)
-    drawn = _power(fit, node, query.accelerator(catalog, c.accelerator), server)
+    drawn = _power(fit, node, query.accelerator(catalog, c.accelerator), server, _stated_pue(fit, spec))
     supplies, owned = (), _on_premises(fit, catalog)
     if drawn and server:
         have = server.power_supply_watts and server.power_supply_watts / 1000
         words = server.power_supplies or "not published"
         supplies = (NodeRequirement("power supplies", drawn.node_watts / 1000, have, "kW", words),)
     if not isinstance(w, TRAINING):
-        images = isinstance(w, Serve) and architecture_of(w.model)[0].kind == "diffusion"
-        needs = (*_serving(plan, fit, node, a, images, sample_bytes(w)), *supplies)
-        return NodeRequirements(c.nodes, needs, power=drawn, owned=owned)
+        return NodeRequirements(c.nodes, (*_serving(plan, spec, fit, node, catalog, a), *supplies), power=drawn, owned=owned)
     window = checkpoints.at_interval(plan.facts.checkpoint_bytes, plan.facts.checkpoint_interval_s, a)
     read = dataset_read_bytes_per_s(plan.facts, fit.speed, w, a)
     throughput = window.throughput_bytes_per_s
@@ -101,16 +101,21 @@ def _training(
     yield _disk(node, disk, Note(NoteKind.CONTAINERS), Note(NoteKind.CHECKPOINT_SHARES), *dataset)
 
 
-def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: bool, sample: float) -> Iterator[NodeRequirement]:
-    """images: the answers are images. sample: bytes of an image that is read, 0 for none."""
-    c, s = fit.candidate, fit.speed
+def _serving(plan: SizingPlan, spec: Spec, fit: Fit, node: Machine, catalog: Catalog, a: Assumptions) -> Iterator[NodeRequirement]:
+    c, s, w, work = fit.candidate, fit.speed, spec.workload, HostWork.of(spec, plan.facts, catalog)
+    assert isinstance(w, (Serve, Batch))
+    sample = sample_bytes(w)
     memory = formulas.host_memory_bytes(a.host_base_bytes, a.host_per_accelerator_bytes, c.accelerators_per_node, 0.0, 0.0)
     yield _memory(node, memory, Note(NoteKind.PROCESSES), Note(NoteKind.WEIGHTS_WHILE_LOADING))
     rate = (s.requests_per_s or 0.0) / c.nodes
-    vcpus = formulas.serving_vcpus(c.accelerators_per_node, rate if images else 0.0, (s.tokens_per_s or 0.0) / c.nodes)
-    engine = Note(NoteKind.IMAGE_ENCODING if images else NoteKind.DETOKENISATION)
+    vcpus = formulas.serving_vcpus(c.accelerators_per_node, (s.tokens_per_s or 0.0) / c.nodes)
+    if work.has_samples and c.accelerators_per_node:
+        host = work.host(node, query.accelerator(catalog, c.accelerator), 1)
+        vcpus = needed_vcpus(host, work.sample, rate, _wanted_per_node(fit))
+    makes_images = isinstance(w, Serve) and architecture_of(w.model)[0].kind == "diffusion"
+    engine = Note(NoteKind.IMAGE_ENCODING if makes_images else NoteKind.DETOKENISATION)
     if sample:
-        vcpus, engine = formulas.batch_vcpus(c.accelerators_per_node, rate, sample), Note(NoteKind.IMAGE_DECODING, {"images_per_s": rate})
+        engine = Note(NoteKind.IMAGE_DECODING, {"images_per_s": rate})
     yield NodeRequirement("processors", vcpus, node.vcpus, "vCPU", basis=(engine,))
     disk = formulas.serving_disk_bytes(plan.facts.weights_bytes)
     yield _disk(node, disk, Note(NoteKind.CONTAINERS), Note(NoteKind.WEIGHTS_COPY))
@@ -119,6 +124,15 @@ def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: 
     read = Note(NoteKind.SAMPLES_READ, {"gb": plan.facts.dataset_bytes / 1e9, "gb_per_s": reading})
     basis = (read if reading > loading and plan.facts.dataset_bytes else loaded, *_burst(node))
     yield NodeRequirement("network", max(loading, reading), _rate(node), "GB/s", basis=basis)
+
+
+def _wanted_per_node(fit: Fit) -> float:
+    """Samples per second that the accelerators of one node process, of a fit that its hosts limit those without the limit."""
+    for note in fit.tightest:
+        if note.kind in (NoteKind.HOST_LIMIT, NoteKind.HOST_LIMIT_OF_SERVICE):
+            return float(note.values["wanted_per_s"]) / (fit.candidate.nodes if note.kind is NoteKind.HOST_LIMIT else 1)
+    c, each = fit.candidate, fit.speed.samples_per_s or 0.0
+    return each * c.accelerators_per_node if fit.duration_s is None else each / c.nodes
 
 
 def _memory(node: Machine, need: float, *basis: Note) -> NodeRequirement:
@@ -213,7 +227,7 @@ def _disk_of_node(need: StorageNeed, machine: Machine, catalog: Catalog) -> File
     return FileSystem(disk.name, size, rate, usd, basis=(storage_note(NoteKind.DISK, need), *unknown))
 
 
-def _power(fit: Fit, node: Machine, accelerator: Accelerator | None, server: Server | None) -> Power | None:
+def _power(fit: Fit, node: Machine, accelerator: Accelerator | None, server: Server | None, pue: float | None) -> Power | None:
     """None where the accelerator's power is not published."""
     tdp = accelerator.tdp_watts if accelerator else None
     if not tdp:
@@ -221,7 +235,14 @@ def _power(fit: Fit, node: Machine, accelerator: Accelerator | None, server: Ser
     linked = bool(node.scale_up_link) and node.accelerator_count > 1
     watts = power.node_watts(node.accelerator_count, tdp * node.accelerator_fraction, linked)
     basis = Note(NoteKind.FULL_LOAD_OWNED if server else NoteKind.FULL_LOAD_INCLUDED)
-    return power.power(fit.candidate.nodes, watts, power.rack_units(server.form_factor) if server else None, _run_s(fit), basis)
+    assumed = power.POWER_ASSUMPTIONS if pue is None else replace(power.POWER_ASSUMPTIONS, pue=pue)
+    return power.power(fit.candidate.nodes, watts, power.rack_units(server.form_factor) if server else None, _run_s(fit), basis, assumed)
+
+
+def _stated_pue(fit: Fit, spec: Spec) -> float | None:
+    """`node_cost.pue` of the place of a fit; None where the spec has none."""
+    cost = spec.infra.places[fit.candidate.place].node_cost
+    return cost.pue if cost else None
 
 
 def _run_s(fit: Fit) -> float | None:

@@ -158,8 +158,11 @@ def own_cost_note(machine: str, cost: OwnNodeCost | None) -> Note:
         return Note(NoteKind.OWN_HOURS_ONLY, {"machine": machine})
     if cost.depreciation_usd is None or cost.power_usd is None:
         return Note(NoteKind.OWN_COST_STATED, {"machine": machine, "usd": cost.usd_per_hour})
-    depreciation, power = cost.depreciation_usd, cost.power_usd
-    return Note(NoteKind.OWN_COST, {"machine": machine, "usd": cost.usd_per_hour, "depreciation_usd": depreciation, "power_usd": power})
+    values = {
+        "machine": machine, "usd": cost.usd_per_hour, "depreciation_usd": cost.depreciation_usd, "power_usd": cost.power_usd,
+        "kw": cost.kw, "pue": cost.pue, "usd_per_kwh": cost.usd_per_kwh,
+    }  # fmt: skip
+    return Note(NoteKind.OWN_COST_PARTS, values)
 
 
 def _price(servers: OwnServers, machine: Machine, place: Place, catalog: Catalog) -> Price | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from rackwright.clouds import profile
+from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.selection.near_ties import near_ties, tie_order
@@ -67,7 +68,13 @@ def nearest_misses(plan: SizingPlan, n: int = 3) -> tuple[Rejected, ...]:
     return tuple(first.values())[:n]
 
 
-def cheapest_without_pin(rejected: Iterable[Rejected]) -> Rejected | None:
-    """The cheapest candidate that only a pin rejects; None where no such candidate has a price."""
+def cheapest_without_pin(fits: Iterable[Fit], rejected: Iterable[Rejected]) -> Rejected | None:
+    """The cheapest candidate that only a pin rejects; None where no such candidate has a price or a fit that breaks no goal costs no more.
+
+    Neuron machines are considered only where they are pinned, so they are no alternative without the pin.
+    """
     free = [r for r in rejected if r.cost_usd is not None and r.rejections and all(x.limit is Limit.PIN for x in r.rejections)]
-    return min(free, key=lambda r: (r.cost_usd or 0.0, r.candidate.label), default=None)
+    best = min(free, key=lambda r: (r.cost_usd or 0.0, r.candidate.label), default=None)
+    remains = (f for f in fits if not f.overruled and all(note.kind is not NoteKind.NEURON_UNCALIBRATED for note in f.notes))
+    limit_usd = min((f.cost_usd.p50 for f in remains if f.cost_usd), default=float("inf"))
+    return best if best and (best.cost_usd or 0.0) < limit_usd else None
