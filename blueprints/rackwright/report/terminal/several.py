@@ -15,7 +15,7 @@ from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.wording.formatting import accelerators, evidence, machines, money, plural, span
 from rackwright.wording.unit_rates import rate_text
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 COLUMNS = ("#", "machines", "USD/h", "USD/month")
 
