@@ -78,18 +78,18 @@ def own_training_plan(where: dict[str, Any] | None = None, **more: Any) -> Stack
     return compiled(own_training_case(where, **more))
 
 
-def own_box_case(run: dict[str, Any] | None = None):
+def own_box_case(run: dict[str, Any] | None = None, where: dict[str, Any] | None = None):
     made = fit(own_candidate(1), 6)
     facts = WorkloadFacts("sft", "finetune", "mistral-7b", 7e9, 7e9)
     workload = TRAIN | {"model": {"base": "mistral-7b"}} | ({"run": run} if run else {})
-    return spec("box-own", workload, place()), sizing(made, facts, StorageNeed(4e10)), made
+    return spec("box-own", workload, where or place()), sizing(made, facts, StorageNeed(4e10)), made
 
 
-def own_fleet_case(tensor: int = 1, pipeline: int = 1):
+def own_fleet_case(tensor: int = 1, pipeline: int = 1, where: dict[str, Any] | None = None):
     layout = ParallelLayout(tensor=tensor, pipeline=pipeline)
     made = fit(own_candidate(pipeline, parallelism=layout, max_replicas=2), concurrency=16, tpot_s=0.02, ttft_s=0.2)
     facts = WorkloadFacts("chat", "serve", "llama-3.1-8b", 8e9, 8e9, weights_bytes=1.6e10)
-    return spec("chat-own", SERVE, place()), sizing(made, facts), made
+    return spec("chat-own", SERVE, where or place()), sizing(made, facts), made
 
 
 SRIOV = {"mode": "sriov", "pkey": "0x8001", "ufm_secret": "ufm-credentials", "mtu": 4092}

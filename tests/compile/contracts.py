@@ -17,6 +17,15 @@ def chart_values(name: str, version: str) -> dict[str, Any]:
     return yaml.safe_load((ROOT / "chart-values" / f"{name}-{version.partition('@')[0].removeprefix('v')}.yaml").read_text())
 
 
+PASSED_ON = ("nodeSelector.", "podSecurityContext.")
+"""Values that a chart writes into its pods as they are."""
+
+
+def unknown_values(given: dict[str, Any], chart: str, version: str) -> list[str]:
+    """Paths of the values of a release that its chart does not have."""
+    return [path for path in unknown_paths(given, chart_values(chart, version)) if not path.startswith(PASSED_ON)]
+
+
 def unknown_paths(given: dict[str, Any], known: dict[str, Any], path: str = "") -> list[str]:
     """Paths of `given` that the chart does not have. Below an empty or absent default every path is valid: the chart passes it on."""
     found = []

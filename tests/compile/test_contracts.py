@@ -3,9 +3,10 @@
 import pytest
 
 from tests import own_plans, plans
-from tests.compile.contracts import chart_values, errors_of, needs_contracts, unknown_paths
+from tests.compile.contracts import errors_of, needs_contracts, unknown_values
 
-PLANS = {name: build() for name, build in (plans.ALL | own_plans.OWN).items()}
+TAINTED = own_plans.place(servers={"taints": [{"key": "dedicated", "value": "ml"}]})
+PLANS = {name: build() for name, build in (plans.ALL | own_plans.OWN).items()} | {"own-tainted": own_plans.own_training_plan(TAINTED)}
 OUTSIDE = {
     ("networking.gke.io/v1", "HealthCheckPolicy"),
     ("networking.gke.io/v1", "GCPBackendPolicy"),
@@ -17,8 +18,7 @@ OUTSIDE = {
 @pytest.mark.parametrize("name", PLANS)
 def test_every_chart_value_exists_in_the_chart(name):
     for release in PLANS[name].releases:
-        values = chart_values(release.chart.rpartition("/")[2], release.chart_version)
-        assert unknown_paths(release.values, values) == [], release.name
+        assert unknown_values(release.values, release.chart.rpartition("/")[2], release.chart_version) == [], release.name
 
 
 @needs_contracts

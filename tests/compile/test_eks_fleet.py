@@ -11,16 +11,12 @@ from rackwright.stackplan import StackPlan, VersionPins
 from rackwright.validation.stack import check
 
 from tests import plans
-from tests.compile.contracts import chart_values, errors_of, needs_contracts, unknown_paths
+from tests.compile.contracts import errors_of, needs_contracts, unknown_values
 from tests.compile.found import after, manifest, release
 
 PLANS = {name: build() for name, build in plans.FLEETS.items()}
 NOT_KEPT = {"cluster-autoscaler", "neuron-helm-chart"}
 """Charts whose own values are not among the contracts."""
-
-
-PASSED_ON = ("nodeSelector.", "podSecurityContext.")
-"""Values that a chart writes into its pods as they are."""
 
 
 def filled(value):
@@ -38,9 +34,7 @@ def filled(value):
 def test_every_chart_value_exists_in_the_chart(name):
     for wanted in PLANS[name].releases:
         if wanted.name not in NOT_KEPT:
-            values = chart_values(wanted.chart.rpartition("/")[2], wanted.version)
-            found = unknown_paths(wanted.values, values)
-            assert [path for path in found if not path.startswith(PASSED_ON)] == [], wanted.name
+            assert unknown_values(wanted.values, wanted.chart.rpartition("/")[2], wanted.version) == [], wanted.name
 
 
 @needs_contracts

@@ -1,13 +1,14 @@
 """Stacks on own servers: operators, node labels, RDMA networks per mode, volumes, queues and what the cluster has already."""
 
 import json
+import re
 
 import pytest
 from rackwright.compile.compile import compile_plan
 from rackwright.compile.compile_context import RunningStack
 from rackwright.stackplan import VersionPins
 
-from tests.own_plans import OWN, RAILS, own_box_case, own_training_case, own_training_plan, place
+from tests.own_plans import OWN, RAILS, own_box_case, own_fleet_case, own_training_case, own_training_plan, place
 from tests.plans import TODAY, compiled
 
 PORTS = ",".join(rail["device"] for rail in RAILS)
@@ -191,6 +192,52 @@ def test_a_box_is_a_queue_or_the_users_container():
     assert not objects(own, "ClusterQueue")
 
 
+def box_container(**run):
+    spec = one(compiled(own_box_case({"image": "registry.example/lab@sha256:0"} | run)), "StatefulSet")["spec"]["template"]["spec"]
+    return spec["containers"][0], {row["name"]: row.get("value") for row in spec["containers"][0]["env"]}
+
+
+@pytest.mark.parametrize(
+    ("launcher", "started"),
+    [
+        ("torchrun", ["torchrun", "--nnodes=1", "--nproc-per-node=8", "--node-rank=$(NODE_RANK)"]),
+        ("auto", ["torchrun", "--nnodes=1", "--nproc-per-node=8", "--node-rank=$(NODE_RANK)"]),
+        ("accelerate", ["accelerate", "launch", "--num_machines=1", "--num_processes=8"]),
+        ("none", ["python", "train.py"]),
+    ],
+)
+def test_the_container_of_a_box_starts_under_its_launcher(launcher, started):
+    container, env = box_container(command=["python", "train.py"], launcher=launcher)
+    assert container["command"][: len(started)] == started
+    used = re.findall(r"\$\((\w+)\)", " ".join(container["command"]))
+    assert {*used} <= env.keys()
+    assert (env["NNODES"], env["NPROC_PER_NODE"], env["MASTER_ADDR"]) == ("1", "8", "127.0.0.1")
+    assert env["PLAN_CHECKPOINT_PATH"] == "/mnt/scratch/checkpoints/sft"
+
+
+def test_arguments_alone_belong_to_the_command_of_the_image():
+    container, _ = box_container(args=["python", "train.py"], launcher="torchrun")
+    assert container["args"] == ["python", "train.py"]
+    assert "command" not in container
+
+
+def test_a_box_tolerates_the_taints_of_its_servers():
+    spec, sizing, fit = own_box_case({"image": "registry.example/lab@sha256:0"})
+    tainted = own_training_case(place(servers={"taints": [{"key": "dedicated", "value": "ml"}]}))[0]
+    template = one(compiled((spec.model_copy(update={"infra": tainted.infra}), sizing, fit)), "StatefulSet")["spec"]["template"]
+    expected = {"key": "dedicated", "operator": "Equal", "value": "ml", "effect": "NoSchedule"}
+    assert expected in template["spec"]["tolerations"]
+
+
+def test_a_box_runs_no_jobs_and_its_container_where_it_has_an_image():
+    queue, own = compiled(own_box_case()), compiled(own_box_case({"image": "registry.example/lab@sha256:0"}))
+    assert [(plan.runs_jobs, plan.runs_container) for plan in (queue, own, own_training_plan())] == [
+        (False, False),
+        (False, True),
+        (True, False),
+    ]
+
+
 def test_replicas_that_span_servers_attach_every_rail():
     plan = OWN["own-fleet-wide"]()
     pod = one(plan, "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]["leaderTemplate"]
@@ -210,3 +257,88 @@ def test_nothing_of_a_cloud_is_in_the_plan():
     plan = own_training_plan()
     parts = (plan.buckets, plan.lustre, plan.addons, plan.identities, plan.karpenter, plan.guard)
     assert not any(parts)
+
+
+DEDICATED = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
+TOLERATED = {"key": "dedicated", "operator": "Equal", "value": "ml", "effect": "NoSchedule"}
+OBSERVED = {"name": "kube-prometheus-stack", "version": "88.5.3", "namespace": "observability"}
+
+
+def test_jobs_servers_boxes_and_their_device_plugins_tolerate_the_taints_of_the_group():
+    where = place(servers={"taints": [DEDICATED]})
+    box = one(compiled(own_box_case({"image": "registry.example/lab@sha256:0"}, where)), "StatefulSet")
+    server = one(compiled(own_fleet_case(where=where)), "Deployment")
+    group = one(compiled(own_fleet_case(8, 2, where)), "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]
+    plan = own_training_plan(where)
+    gpus = release(plan, "gpu-operator").values
+    tolerant = [
+        box["spec"]["template"]["spec"],
+        server["spec"]["template"]["spec"],
+        group["leaderTemplate"]["spec"],
+        group["workerTemplate"]["spec"],
+        one(plan, "ResourceFlavor")["spec"],
+        one(plan, "NicClusterPolicy")["spec"],
+        gpus["daemonsets"],
+        gpus["node-feature-discovery"]["worker"],
+    ]
+    assert [TOLERATED in each["tolerations"] for each in tolerant] == [True] * len(tolerant)
+
+
+def test_charts_keep_their_tolerations_for_servers_without_taints():
+    plan = own_training_plan()
+    assert "daemonsets" not in release(plan, "gpu-operator").values
+    assert "tolerations" not in one(plan, "NicClusterPolicy")["spec"]
+
+
+def test_jobs_use_the_faster_ports_whatever_their_order():
+    storage = {"kind": "infiniband", "speed": "HDR", "count": 1, "rails": [{"interface": "ibs9"}]}
+    compute = {"kind": "infiniband", "speed": "NDR", "count": 8, "rails": RAILS}
+    first, last = (own_training_plan(place(servers={"nics": nics})) for nics in ([storage, compute], [compute, storage]))
+    assert first == last
+    assert len(objects(first, "HostDeviceNetwork")) == 8
+    assert first.expected_fabric.node_bytes_per_s == 8 * 50e9
+
+
+def test_infiniband_is_used_before_faster_roce():
+    nics = [{"kind": "roce", "speed": "400 Gbit/s", "count": 8}, {"kind": "infiniband", "speed": "HDR", "count": 4}]
+    assert own_training_plan(place(servers={"nics": nics})).expected_fabric.fabric == "infiniband"
+
+
+@pytest.mark.parametrize(
+    ("installed", "url", "namespace"),
+    [
+        ([], "http://monitoring-prometheus.monitoring:9090", "monitoring"),
+        ([OBSERVED], "http://prometheus-operated.observability:9090", "observability"),
+        ([OBSERVED | {"service": "kps-prometheus"}], "http://kps-prometheus.observability:9090", "observability"),
+    ],
+)
+def test_autoscalers_and_policies_name_the_prometheus_of_the_cluster(installed, url, namespace):
+    fleet = compiled(own_fleet_case(where=place(installed=installed)))
+    triggers = one(fleet, "ScaledObject")["spec"]["triggers"]
+    assert {trigger["metadata"]["serverAddress"] for trigger in triggers} == {url}
+    policies = [*objects(fleet, "NetworkPolicy"), *objects(own_training_plan(place(installed=installed)), "NetworkPolicy")]
+    named = [body["spec"]["ingress"] for body in policies if body["metadata"]["name"] in ("allow-entrance", "allow-metrics")]
+    assert [f'"kubernetes.io/metadata.name": "{namespace}"' in json.dumps(ingress) for ingress in named] == [True, True]
+
+
+def test_the_prometheus_of_the_stack_itself_stays_when_a_later_inventory_lists_it():
+    spec, sizing, fit = own_fleet_case(where=place(installed=[OBSERVED]))
+    running = RunningStack(pins=VersionPins("1.35", charts=(("kube-prometheus-stack", "88.5.3"),)))
+    plan = compile_plan(spec, sizing, fit, today=TODAY, running=running)
+    assert one(plan, "ScaledObject")["spec"]["triggers"][0]["metadata"]["serverAddress"] == "http://monitoring-prometheus.monitoring:9090"
+
+
+@pytest.mark.parametrize("name", ["own-training", "own-box"])
+def test_teams_have_a_role_in_their_namespace(name):
+    plan = OWN[name]()
+    space = plan.namespaces[0][0]
+    assert one(plan, "Role")["metadata"]["namespace"] == space
+    assert one(plan, "RoleBinding")["subjects"] == [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": space}]
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [("own-training", "privileged"), ("own-box", "baseline"), ("own-fleet", "restricted"), ("own-fleet-wide", "privileged")],
+)
+def test_namespaces_have_the_pod_security_level_that_rdma_needs(name, level):
+    assert OWN[name]().namespaces[0][1] == level

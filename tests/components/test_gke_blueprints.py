@@ -207,8 +207,8 @@ def test_a_project_number_argument_is_not_looked_up():
 
 
 def test_another_cloud_is_unsupported():
-    with pytest.raises(Unsupported, match=r"place.cloud: inference-fleet on kubernetes .* instead: aws or gcp"):
-        graph_of("fleet", replace(plans.fleet_plan(), place=replace(plans.fleet_plan().place, cloud="kubernetes")))
+    with pytest.raises(Unsupported, match=r"place.cloud: tpu-pod on kubernetes .* instead: gcp"):
+        graph_of("tpu", replace(plans.tpu_plan(), place=replace(plans.tpu_plan().place, cloud="kubernetes")))
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)

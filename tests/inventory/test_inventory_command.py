@@ -1,5 +1,6 @@
 """`rackwright inventory` on a fake API server: read only, every fact of the API, and clusters that do not answer."""
 
+import json
 import socket
 from datetime import UTC, datetime
 from typing import Any
@@ -62,8 +63,8 @@ def test_the_written_file_is_an_inventory(client, tmp_path, capsys):
     assert inventory.cluster.model_dump(exclude_defaults=True) == {"name": "lab", "kubernetes": "1.35", "context": "lab-admin"}
     gpus, cpus = inventory.servers
     assert (gpus.node_names, gpus.gpus.model, gpus.gpus.count) == (("h100-00", "h100-01", "h100-02", "h100-03"), "h100", 8)
-    assert (gpus.fabric.kind, gpus.fabric.speed, gpus.fabric.count) == ("infiniband", "NDR", 8)
-    assert gpus.fabric.rails[3].interface == "ibs3"
+    assert (gpus.nics[0].kind, gpus.nics[0].speed, gpus.nics[0].count) == ("infiniband", "NDR", 8)
+    assert gpus.nics[0].rails[3].interface == "ibs3"
     assert [each.rack for each in gpus.nodes] == ["a0", "a0", "a1", "a1"]
     assert cpus.node_names == ("infra-0",)
     assert [(each.name, each.version) for each in inventory.installed] == [("kueue", "0.19.2"), ("gpu-operator", "v26.3.3")]
@@ -136,6 +137,16 @@ def test_rdma_resources_without_speeds_leave_the_speed_open():
     found = document([node("a", labels=labels, has={"nvidia.com/hostdev": "8"})])
     assert found["servers"][0]["nics"] == [{"kind": "infiniband", "count": 8}]
     assert "h100: add the speed of its infiniband ports, such as `speed: NDR`" in [*open_questions(found)]
+
+
+def test_nodes_under_different_switches_keep_their_labels(tmp_path):
+    spine, leaf = "network.topology.nvidia.com/spine", "network.topology.nvidia.com/leaf"
+    found = document([node(name, labels={spine: "s1", leaf: f"leaf-{name}"}) for name in ("a", "b")])
+    (group,) = found["servers"]
+    assert group["nodes"] == [{"name": "a", "labels": {leaf: "leaf-a"}}, {"name": "b", "labels": {leaf: "leaf-b"}}]
+    (tmp_path / "lab.yaml").write_text(json.dumps(found))
+    (read,) = read_inventory(tmp_path / "lab.yaml").servers
+    assert [read.lacks_label(label) for label in (spine, leaf, "example.com/row")] == [(), (), ("a", "b")]
 
 
 def test_topology_labels_of_every_server_become_levels():

@@ -25,7 +25,7 @@ def context(case, name: str = "", outputs: dict | None = None, **run) -> JobCont
     """The context of a case with RUN. name: default that of the workload."""
     spec, sizing, fit = with_run(case, **run)
     stack, catalog = plans.compiled((spec, sizing, fit)), with_own_servers(Catalog.default(), spec)
-    return JobContext(spec, sizing, fit, stack, catalog, name or spec.workload.name, BUCKETS if outputs is None else outputs)
+    return JobContext(spec, sizing, fit, catalog, stack, name or spec.workload.name, BUCKETS if outputs is None else outputs)
 
 
 def job(case, **more) -> Job:

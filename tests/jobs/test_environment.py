@@ -56,7 +56,8 @@ def test_the_layout_is_in_variables():
 
 def test_paths_are_folders_of_the_file_system_where_there_is_one():
     found = cases.env(plans.training_case())
-    assert (found["PLAN_CHECKPOINT_PATH"], found["PLAN_DATA_PATH"]) == ("/shared/checkpoints", "/shared/data")
+    assert (found["PLAN_CHECKPOINT_PATH"], found["PLAN_DATA_PATH"]) == ("/shared/checkpoints/sft", "/shared/data")
+    assert cases.env(plans.training_case(), name="run-2")["PLAN_CHECKPOINT_PATH"] == "/shared/checkpoints/run-2"
 
 
 def test_paths_are_buckets_without_a_file_system():

@@ -169,7 +169,7 @@ def test_secrets_are_references():
     with_image = spec.workload.run.model_copy(update={"image": cases.IMAGE, "command": ("python", "train.py")})
     spec = spec.model_copy(update={"workloads": [spec.workload.model_copy(update={"run": with_image})]})
     stack = plans.compiled((spec, sizing, fit))
-    context = cases.JobContext(spec, sizing, fit, stack, cases.Catalog.default(), "sft")
+    context = cases.JobContext(spec, sizing, fit, cases.Catalog.default(), stack, "sft")
     variables = cases.template(cases.job_of(context))["spec"]["containers"][0]["env"]
     token = next(entry for entry in variables if entry["name"] == "HF_TOKEN")
     assert token == {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "run-secrets", "key": "HF_TOKEN"}}}

@@ -120,3 +120,52 @@ def test_the_example_writes_its_job(capsys):
     assert (body["kind"], pods["completions"]) == ("JobSet", 4)
     assert container["command"][-7:-6] == ["/shared/code/sft.py"]
     assert [container["resources"]["requests"][f"nvidia.com/rail_{n}"] for n in range(8)] == ["1"] * 8
+
+
+HOME, SCRATCH = own_plans.INVENTORY["storage"][1], own_plans.INVENTORY["storage"][0]
+URIS = {"checkpoint": {"uri": "s3://team-x/ck"}, "data": own_plans.TRAIN["data"] | {"uri": "s3://team-y/data"}}
+
+
+def with_parts(case, **parts):
+    """The case with other parts of its workload."""
+    spec, sizing, fit = case
+    workload = type(spec.workload).model_validate(own_plans.TRAIN | parts)
+    return spec.model_copy(update={"workloads": [workload]}), sizing, fit
+
+
+def paths(case, **more):
+    found = cases.env(case, **more)
+    return found.get("PLAN_CHECKPOINT_PATH"), found.get("PLAN_DATA_PATH")
+
+
+def test_the_job_reads_and_writes_the_uris_of_the_spec():
+    case = with_parts(own_plans.own_training_case(), **URIS)
+    assert paths(case) == ("s3://team-x/ck", "s3://team-y/data")
+    assert paths(case, name="run-2") == ("s3://team-x/ck/run-2", "s3://team-y/data"), "another run has another folder"
+
+
+@pytest.mark.parametrize(
+    ("storage", "named", "first"),
+    [
+        ([HOME, SCRATCH], None, "scratch"),
+        ([HOME, SCRATCH], "home", "home"),
+        ([HOME, {"kind": "csi", "name": "weka", "storage_class": "weka-fs"}], None, "weka"),
+        ([HOME], None, "home"),
+    ],
+)
+def test_checkpoints_are_in_the_fastest_shared_storage_or_the_named_one(storage, named, first):
+    case = with_parts(own_plans.own_training_case(own_plans.place(storage=storage)), checkpoint={"storage": named} if named else {})
+    spec = cases.pod(case, name="run-2")
+    mounts = {row["mountPath"]: row["name"] for row in spec["containers"][0]["volumeMounts"]}
+    claims = {row["name"]: row["persistentVolumeClaim"]["claimName"] for row in spec["volumes"] if "persistentVolumeClaim" in row}
+    assert claims[mounts["/shared"]] == first
+    assert {*claims.values()} == {entry["name"] for entry in storage}
+    assert paths(case, name="run-2") == ("/shared/checkpoints/run-2", None)
+
+
+def test_a_job_without_shared_storage_needs_a_uri():
+    case = own_plans.own_training_case(own_plans.place(storage=[]))
+    (problem,) = job_problems(cases.context(case))
+    assert (problem.code, str(problem.at)) == ("V-197", "workloads[0].checkpoint.uri")
+    assert "The inventory has no shared storage" in problem.reason
+    assert not job_problems(cases.context(with_parts(case, **URIS)))

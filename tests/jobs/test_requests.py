@@ -22,7 +22,7 @@ def example(name: str) -> JobContext:
     pipeline = Pipeline(STACKS / f"{name}.yaml", TODAY)
     decided = pipeline.choose()
     spec, _, _ = cases.with_run((decided.spec, None, None))
-    return JobContext(spec, decided.decision.plan, decided.decision.fit, decided.plan, pipeline.catalog, "run", cases.BUCKETS)
+    return JobContext(spec, decided.decision.plan, decided.decision.fit, pipeline.catalog, decided.plan, "run", cases.BUCKETS)
 
 
 CASES = {

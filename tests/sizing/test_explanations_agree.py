@@ -13,6 +13,7 @@ from rackwright.report.terminal.economics import economics_lines
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.economics.serving import Economics, economics_of, serving_job
 from rackwright.sizing.note import NoteKind
+from rackwright.sizing.offers.own_servers import with_own_servers
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.selection.rejection_summary import rejection_summary
@@ -55,7 +56,8 @@ def sized(name: str) -> tuple[Spec, SizingPlan]:
 
 @cache
 def economics(name: str) -> Economics:
-    made = economics_of(*sized(name), Catalog.default())
+    spec, plan = sized(name)
+    made = economics_of(spec, plan, with_own_servers(Catalog.default(), spec))
     assert made
     return made
 
@@ -130,7 +132,8 @@ def test_the_estimate_of_the_chosen_replica_is_its_median(name):
 def test_why_frontier_and_rejections_have_the_numbers_of_the_plan(name):
     _, plan = sized(name)
     chosen = plan.chosen
-    assert time_and_cost(chosen) in plan.scaling
+    assert plan.further or time_and_cost(chosen) in plan.scaling
+    assert f"{money(chosen.stack_usd)} USD" in plan.scaling
     rows = {row[0]: row for row in frontier_rows(plan)}
     assert rows["#1"][1].startswith(machines(chosen.candidate))
     assert rows["#1"][3] == money(chosen.cost_usd.p50)

@@ -171,8 +171,8 @@ def test_an_unsupported_blueprint_lists_the_supported_ones():
     from rackwright_pulumi.program.build import declare
     from rackwright_pulumi.unsupported import Unsupported
 
-    from tests.plans import box_plan
+    from tests.plans import tpu_plan
 
-    plan = box_plan()
-    with pytest.raises(Unsupported, match=r"place\.cloud: .*aws or gcp"):
+    plan = tpu_plan()
+    with pytest.raises(Unsupported, match=r"place\.cloud: tpu-pod on kubernetes .* instead: gcp"):
         record(lambda: declare(replace(plan, place=replace(plan.place, cloud="kubernetes"))) and None)

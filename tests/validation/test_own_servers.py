@@ -6,14 +6,15 @@ import pytest
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.sizing.offers.own_servers import with_own_servers
-from rackwright.validation.stack import StackContext, stack_problems
+from rackwright.spec.spec import Acknowledgement
+from rackwright.validation.stack import StackContext, check, stack_problems
 
 from tests import plans
-from tests.own_plans import own_training_case, place
+from tests.own_plans import own_box_case, own_fleet_case, own_training_case, place
 
 
-def found(where=None, now=datetime(2026, 11, 21, 12, tzinfo=UTC)):
-    case = own_training_case(where)
+def found(where=None, now=datetime(2026, 11, 21, 12, tzinfo=UTC), build=own_training_case):
+    case = build(where=where)
     spec, _, fit = case
     context = StackContext(plans.compiled(case), with_own_servers(Catalog.default(), spec), fit=fit, spec=spec, now=now)
     return {problem.code: problem for problem in stack_problems(context)}
@@ -40,3 +41,51 @@ def test_installed_operators_are_compared_with_the_pinned_versions(version, diff
 
 def test_charts_that_this_release_does_not_use_are_ignored():
     assert found(place(installed=[{"name": "argo-cd", "version": "7.0.0", "namespace": "argocd"}])) == {}
+
+
+RUN = {"image": "registry.example/lab@sha256:0", "command": ["python", "train.py"], "launcher": "torchrun"}
+
+
+def of_box(run, acknowledge=(), **blueprint):
+    """What S-201 finds in a box on own servers: (path, reason)."""
+    spec, sizing, fit = own_box_case(run)
+    entries = tuple(Acknowledgement(rule=rule, reason="known") for rule in acknowledge)
+    spec = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update=blueprint), "acknowledge": entries})
+    context = StackContext(plans.compiled((spec, sizing, fit)), with_own_servers(Catalog.default(), spec), fit=fit, spec=spec)
+    return {str(problem.at): problem.reason for problem in stack_problems(context) if problem.code == "S-201"}
+
+
+@pytest.mark.parametrize("kind", ["auto", "box"])
+def test_a_box_uses_the_container_and_its_launcher_but_no_options_of_queues(kind):
+    assert of_box(RUN, kind=kind) == {}
+    found = of_box(RUN | {"priority": "urgent", "max_restarts": 9}, kind=kind)
+    assert found == {
+        f"workloads[0].run.{key}": f"The chosen stack is a box (xe9680-h100) whose container has no queue, so `{key}` has no effect"
+        for key in ("max_restarts", "priority")
+    }
+
+
+def test_a_launcher_without_a_command_and_a_command_without_an_image_are_reported():
+    assert [*of_box({"image": "a/b:1", "launcher": "torchrun"})] == ["workloads[0].run.launcher"]
+    (reason,) = of_box({"command": ["train"]}).values()
+    assert reason.endswith("a box (xe9680-h100) without `run.image`, so `run` (command) is not used")
+
+
+def test_an_acknowledgement_of_earlier_releases_counts_for_a_box_of_the_spec():
+    assert of_box({"command": ["train"]}, ["S-111"], kind="box") == {}
+
+
+def test_the_service_of_an_installed_prometheus_is_named():
+    installed = {"name": "kube-prometheus-stack", "version": "88.5.3", "namespace": "observability"}
+    problem = found(place(installed=[installed]), build=own_fleet_case)["V-178"]
+    assert (problem.level, problem.stage) == (Level.WARNING, Stage.PLAN)
+    assert "prometheus-operated in namespace observability" in problem.reason
+    assert "V-178" not in found(place(installed=[installed | {"service": "kps-prometheus"}]), build=own_fleet_case)
+    assert "V-178" not in found(place(installed=[installed])), "jobs are not scaled"
+
+
+@pytest.mark.parametrize("chart", ["kube-prometheus-stack", "gpu-operator", "network-operator", "jobset", "kueue", "keda", "lws"])
+@pytest.mark.parametrize("build", [own_training_case, own_fleet_case, own_box_case])
+def test_a_cluster_that_has_one_of_the_operators_satisfies_every_rule(chart, build):
+    where = place(installed=[{"name": chart, "version": "1.0.0", "namespace": "elsewhere"}])
+    assert check(plans.compiled(build(where=where))) == []

@@ -77,8 +77,60 @@ def test_the_container_of_a_box_is_started_on_the_machine(tmp_path):
     assert steps["job"] == "sudo docker run --rm --gpus all --ipc host a/b:1 python 'my train.py'"
 
 
+OWN_BOX = """
+api_version: rackwright/v1
+name: boxy
+workloads:
+  - name: qlora
+    kind: finetune
+    model: {base: llama-3.1-8b}
+    adapter: {type: qlora}
+    data: {samples: 10000, tokens_per_sample: 512}
+    sequence_length: 1024
+    team: nlp
+    run: {image: "reg.example/t@sha256:aaaa", command: [python, train.py]}
+infra: {any_of: [{cloud: kubernetes, inventory: l40s.yaml}]}
+"""
+
+
+@pytest.mark.parametrize("kind", ["auto", "box"])
+def test_a_box_on_own_servers_has_no_job_to_submit(tmp_path, capsys, kind):
+    (tmp_path / "l40s.yaml").write_text((ROOT / "stacks/inventories/l40s.yaml").read_text())
+    path = tmp_path / "auto box.yaml"
+    path.write_text(f"{OWN_BOX}blueprint: {{kind: {kind}}}\n")
+    steps = {step.name: step.command for step in day_one(Pipeline(path, TODAY).choose(), str(path))}
+    assert [name for name in steps if name not in ("kubeconfig", "dashboard")] == [
+        "choose",
+        "build",
+        "preflight",
+        "status",
+        "logs",
+        "teardown",
+    ]
+    assert steps["logs"] == "kubectl logs -n boxy-team-nlp -l app=box -f --tail=100"
+    assert run(["job", str(path), "--today", "2026-11-21"]) != 0
+    assert "which starts the container of `run` itself" in " ".join(capsys.readouterr().err.split())
+
+
 def test_the_command_prints_one_command_per_step(capsys):
     assert run(["next", str(ROOT / "stacks/llama-70b-sft.yaml"), "--today", "2026-11-21"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("# ")] == lines[::2]
     assert len(lines) == 2 * len(STEPS["llama-70b-sft"])
+
+
+@pytest.mark.parametrize(
+    ("service", "command"),
+    [
+        ("", "kubectl port-forward -n observability svc/prometheus-operated 9090:9090"),
+        (", service: kps", "kubectl port-forward -n observability svc/kps 9090:9090"),
+    ],
+)
+def test_the_dashboard_is_that_of_the_clusters_prometheus(tmp_path, service, command):
+    inventory = (ROOT / "stacks/inventories/l40s.yaml").read_text(encoding="utf-8")
+    installed = f"installed:\n  - {{name: kube-prometheus-stack, version: 88.5.3, namespace: observability{service}}}\n"
+    (tmp_path / "inventories").mkdir()
+    (tmp_path / "inventories" / "l40s.yaml").write_text(inventory + installed, encoding="utf-8")
+    (tmp_path / "chat.yaml").write_text((ROOT / "stacks/chat-onprem.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    steps = {step.name: step.command for step in day_one(Pipeline(tmp_path / "chat.yaml", TODAY).choose(), "chat.yaml")}
+    assert steps["dashboard"] == command

@@ -61,6 +61,11 @@ class Nic(Part):
     rails: tuple[NicPort, ...] = ()
     """Names of the ports in rail order; where they are missing, all ports share one resource."""
 
+    @property
+    def has_interfaces(self) -> bool:
+        """Whether every port has the name of its interface."""
+        return bool(self.rails) and all(rail.interface for rail in self.rails)
+
 
 class LocalDisks(Part):
     """Local NVMe disks of a server."""
@@ -78,6 +83,8 @@ class Node(Part):
     """Name of the Kubernetes node."""
     rack: Id | None = None
     """Rack of the server."""
+    labels: Labels = {}
+    """Labels of this node besides those of its group, such as its switch of each level in `topology_labels`."""
     gpus: Gpus | None = None
     """GPUs of this node where they differ from its group; S-187 refuses them."""
 
@@ -104,7 +111,7 @@ class ServerGroup(Part):
     model: Id | None = None
     """Server of the catalog, such as xe9680-h100; `rackwright catalog` lists them."""
     nodes: Annotated[tuple[NodeEntry, ...], Field(min_length=1)]
-    """Nodes of the group: names, or mappings with `name` and `rack`."""
+    """Nodes of the group: names, or mappings with `name`, `rack` and `labels`."""
     gpus: Gpus | None = None
     """GPUs of each server; default: those of the server in the catalog."""
     cpus: PositiveInt
@@ -128,11 +135,15 @@ class ServerGroup(Part):
     def node_names(self) -> tuple[str, ...]:
         return tuple(node if isinstance(node, str) else node.name for node in self.nodes)
 
+    def lacks_label(self, label: str) -> tuple[str, ...]:
+        """Nodes without the label, neither as one of the group nor of the node."""
+        own = ({} if isinstance(node, str) else node.labels for node in self.nodes)
+        return () if label in self.labels else tuple(name for name, labels in zip(self.node_names, own, strict=True) if label not in labels)
+
     @property
-    def fabric(self) -> Nic | None:
-        """The fastest NICs with RDMA: InfiniBand before RoCE; None without RDMA."""
-        ranked = [nic for kind in ("infiniband", "roce") for nic in self.nics if nic.kind == kind]
-        return ranked[0] if ranked else None
+    def rdma_nics(self) -> tuple[Nic, ...]:
+        """NICs with RDMA, in file order."""
+        return tuple(nic for nic in self.nics if nic.kind != "ethernet")
 
 
 class NfsStorage(Part):
@@ -174,6 +185,8 @@ class CsiStorage(Part):
     """Whether it is the default class of the cluster."""
 
 
+STORAGE_ORDER = {"lustre": 0, "mounted": 1, "csi": 1, "nfs": 2}
+"""Kinds from fast to slow: Lustre stripes files over servers, NFS has one server, and the others may be either."""
 StorageEntry = Annotated[NfsStorage | MountedStorage | CsiStorage, Discriminator("kind")]
 
 
@@ -186,6 +199,8 @@ class Installed(Part):
     """Version of the chart."""
     namespace: Id
     """Namespace of the release."""
+    service: Id | None = None
+    """Service of Prometheus, of kube-prometheus-stack; default: prometheus-operated, which its operator creates."""
 
 
 class Inventory(Part):
@@ -203,3 +218,15 @@ class Inventory(Part):
     """Storage of the cluster: NFS, mounted file systems, and CSI storage classes."""
     installed: tuple[Installed, ...] = ()
     """Operators of the cluster; the stack does not install them again."""
+
+    @property
+    def shared_storage(self) -> tuple[StorageEntry, ...]:
+        """Storage that several nodes can write to, parallel file systems before NFS."""
+        shared = (entry for entry in self.storage if not isinstance(entry, CsiStorage) or entry.shared)
+        return tuple(sorted(shared, key=lambda entry: STORAGE_ORDER[entry.kind]))
+
+    @property
+    def fastest_storage(self) -> tuple[StorageEntry, ...]:
+        """The first of `shared_storage`, with those whose kind is as fast."""
+        found = self.shared_storage
+        return tuple(entry for entry in found if STORAGE_ORDER[entry.kind] == STORAGE_ORDER[found[0].kind])

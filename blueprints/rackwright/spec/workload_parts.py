@@ -74,9 +74,11 @@ class Checkpoint(Part):
     """Checkpoints of a training run."""
 
     uri: Uri | None = None
-    """Destination; default: a bucket of the stack."""
+    """Destination; default: a bucket of the stack; on own servers a folder of the shared storage."""
     region: Text | None = None
     """Region of the bucket in `uri`, to price the transfer from machines elsewhere; default: unknown, and not priced."""
+    storage: Id | None = None
+    """Storage of the inventory on own servers, by name; default: the fastest shared one."""
     interval: Annotated[Annotated[Literal["auto"], Tag("<auto>")] | Annotated[Duration, Tag(PLAIN)], auto_or_quantity] = "auto"
     """Time between checkpoints; `auto` balances the pause against the work lost at a failure."""
     keep: PositiveInt = 3

@@ -1,8 +1,8 @@
 """Namespaces of Kubernetes and of the operators, which neither teams nor stacks can have."""
 
-from rackwright.stackplan.operators import GPU_OPERATOR, NETWORK_OPERATOR_NAMESPACE
+from rackwright.stackplan.operators import GPU_OPERATOR, NETWORK_OPERATOR_NAMESPACE, STACK_METRICS
 
-MONITORING_NAMESPACE = "monitoring"
+MONITORING_NAMESPACE = STACK_METRICS.namespace
 JOBSET_NAMESPACE, KUEUE_NAMESPACE, KEDA_NAMESPACE, LWS_NAMESPACE = "jobset-system", "kueue-system", "keda", "lws-system"
 SYSTEM_NAMESPACE = "kube-system"
 OPERATOR_NAMESPACES = {

@@ -3,8 +3,11 @@
 from dataclasses import dataclass, field
 
 from rackwright.stackplan.capacity import ADJACENT_MODES
-from rackwright.stackplan.labels import ROLE_LABEL
+from rackwright.stackplan.labels import RESOURCES, ROLE_LABEL
 from rackwright.stackplan.storage import DiskPlan
+
+MEMORY_LOCKING_FABRICS = ("efa", "infiniband", "roce")
+"""Fabrics whose RDMA registers memory, which pods may lock only in a namespace of the level `privileged`."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,11 @@ class TaintPlan:
     key: str
     value: str
     effect: str = "NoSchedule"
+
+    @property
+    def toleration(self) -> dict[str, str]:
+        """The toleration of a pod for this taint alone."""
+        return {"key": self.key, "operator": "Equal", "value": self.value, "effect": self.effect}
 
 
 @dataclass(frozen=True)
@@ -143,6 +151,24 @@ class PoolPlan:
         (https://docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupUpdateConfig.html).
         """
         return self.accelerator_count > 0 or self.capacity.mode in ADJACENT_MODES
+
+    @property
+    def tolerations(self) -> list[dict[str, str]]:
+        """Tolerations of every taint of the pool."""
+        return [taint.toleration for taint in self.taints]
+
+    @property
+    def device_tolerations(self) -> list[dict[str, str]]:
+        """Tolerations of the taint of the pool's resource with any value, and of every other taint of the pool."""
+        device = {"key": self.resource, "operator": "Exists", "effect": "NoSchedule"}
+        others = [taint.toleration for taint in self.taints if (taint.key, taint.effect) != (self.resource, "NoSchedule")]
+        return [device, *others]
+
+    @property
+    def pod_security(self) -> str:
+        """Pod security level of the namespace of the pool's jobs: RDMA (IPC_LOCK) and libtpu (SYS_RESOURCE) lock memory."""
+        locks_memory = self.resource == RESOURCES["tpu"] or self.fabric in MEMORY_LOCKING_FABRICS
+        return "privileged" if locks_memory else "baseline"
 
     @property
     def fabric_interfaces(self) -> int:

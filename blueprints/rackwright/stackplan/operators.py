@@ -1,5 +1,10 @@
 """Names of operators that plans use and rules check: Helm releases, the capacity check of Kueue, Karpenter's capacity modes."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rackwright.spec.inventory import Installed
+
 EFA_PLUGIN, EFA_DRA_DRIVER, NEURON_PLUGIN = "aws-efa-k8s-device-plugin", "aws-dranet", "neuron-helm-chart"
 CLUSTER_AUTOSCALER = "cluster-autoscaler"
 MONITORING = "kube-prometheus-stack"
@@ -13,6 +18,32 @@ PROVISIONING_CONTROLLER, PROVISIONING_FLAG = "kueue.x-k8s.io/provisioning-reques
 """Kueue's controller of admission checks that ask the cluster autoscaler, and the autoscaler's flag to answer them."""
 UNLIMITED_RETRIES = 2**31 - 1
 """Retries of a ProvisioningRequest, in a field of 32 bits that has no value for no limit. After the last one Kueue deactivates the job."""
+
+
+@dataclass(frozen=True)
+class MetricsEndpoint:
+    """Service of Prometheus, which autoscalers query and whose namespace reads metrics of pods."""
+
+    namespace: str
+    service: str
+    port: int = 9090
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.service}.{self.namespace}:{self.port}"
+
+
+STACK_METRICS = MetricsEndpoint("monitoring", "monitoring-prometheus")
+"""Prometheus of the release that stacks install."""
+OPERATED_SERVICE = "prometheus-operated"
+"""Service that Prometheus Operator creates beside each Prometheus, whatever the release is called
+(prometheus-operator, pkg/prometheus/server/statefulset.go, governingServiceName)."""
+
+
+def installed_metrics(installed: Iterable[Installed]) -> MetricsEndpoint | None:
+    """Prometheus of the cluster; None where the inventory lists no kube-prometheus-stack."""
+    found = next((each for each in installed if each.name == MONITORING), None)
+    return MetricsEndpoint(found.namespace, found.service or OPERATED_SERVICE) if found else None
 
 
 def pod_log_group(cluster: str) -> str:

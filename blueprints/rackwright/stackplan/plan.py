@@ -14,6 +14,8 @@ from rackwright.stackplan.refs import BlueprintKind
 from rackwright.stackplan.storage import BucketPlan, LustrePlan
 
 STACK_PLAN_VERSION = "stack/1"
+BOX_CONTAINER = "box.container"
+"""Key of the StatefulSet with the container of a box in a cluster."""
 LAYERS = ("base", "cluster", "operators", "workloads")
 """base: network, key, buckets, file system. cluster: control plane, add-ons, pools, alarms, identities of pods. operators: Helm releases
 and their namespaces. workloads: team namespaces and manifests. A box has base (with its alarms) and workloads."""
@@ -102,6 +104,16 @@ class StackPlan:
     below: str = ""
     """Name of the upstream stack with the lower layers."""
     version: str = STACK_PLAN_VERSION
+
+    @property
+    def runs_jobs(self) -> bool:
+        """Whether `rackwright job` can submit jobs: the stack has a LocalQueue. The queue of a box has no JobSets."""
+        return self.kind is not BlueprintKind.BOX and any(manifest.body["kind"] == "LocalQueue" for manifest in self.manifests)
+
+    @property
+    def runs_container(self) -> bool:
+        """Whether the stack itself starts the container of `run`: a box in a cluster."""
+        return any(manifest.key == BOX_CONTAINER for manifest in self.manifests)
 
     def pool(self, name: str) -> PoolPlan:
         return next(pool for pool in self.pools if pool.name == name)

@@ -1,7 +1,7 @@
 """An inventory from objects of a cluster as its API returns them: nodes, port states, storage classes, deployments."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -74,7 +74,11 @@ def _groups(nodes: list[Object], ports: Mapping[str, list[Object]], catalog: Cat
         base = _name(hardware["gpus"]["model"] if "gpus" in hardware else "cpu")
         names[base] = names.get(base, 0) + 1
         labels = dict(set.intersection(*({pair for pair in _labels(node).items() if KEPT_LABELS.fullmatch(pair[0])} for node in members)))
-        group = {"name": base if names[base] == 1 else f"{base}-{names[base]}", "nodes": [_node(node) for node in members], **hardware}
+        group = {
+            "name": base if names[base] == 1 else f"{base}-{names[base]}",
+            "nodes": [_node(node, labels.keys()) for node in members],
+            **hardware,
+        }
         yield group | ({"labels": dict(sorted(labels.items()))} if labels else {})
 
 
@@ -134,10 +138,12 @@ def _nic(kind: str, mbits: int, ports: list[Object], catalog: Catalog) -> Object
     return {"kind": kind, "speed": speed or f"{mbits // 1000} Gbit/s", "count": len(ports), "rails": rails}
 
 
-def _node(node: Object) -> Object | str:
-    """The name of a node, with its rack where a label has it."""
+def _node(node: Object, shared: Collection[str]) -> Object | str:
+    """The name of a node, with its rack and its switches where labels have them. shared: labels that the whole group has."""
     name, rack = node["metadata"]["name"], next((value for label, value in _labels(node).items() if label.endswith("/rack")), "")
-    return {"name": name, "rack": rack} if rack else name
+    switches = {label: _labels(node)[label] for label in TOPOLOGY if label in _labels(node) and label not in shared}
+    found = {"name": name, "rack": rack, "labels": switches}
+    return {key: value for key, value in found.items() if value} if rack or switches else name
 
 
 def _storage(storage_class: Object) -> Object:

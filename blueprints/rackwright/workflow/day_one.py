@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rackwright.clouds import profile
+from rackwright.compile.blueprints.box_own import NAME as BOX
 from rackwright.compile.jobs.environment import RANK_FIELD
-from rackwright.compile.serving.model_server import METRICS_SERVER
+from rackwright.spec.inventory import Inventory
 from rackwright.spec.workload import TRAINING
-from rackwright.stackplan import PoolPlan, StackPlan
+from rackwright.stackplan import BlueprintKind, PoolPlan, StackPlan
 from rackwright.stackplan.labels import EFA_RESOURCE, ROLE_LABEL
-from rackwright.stackplan.operators import MONITORING
+from rackwright.stackplan.operators import MONITORING, STACK_METRICS, MetricsEndpoint, installed_metrics
 from rackwright.workflow.decided import Decided
 
 JOB_LABEL = "jobset.sigs.k8s.io/jobset-name"
@@ -55,16 +56,28 @@ def _cluster_steps(decided: Decided, spec: str) -> Iterator[Step]:
     elif context := stack.place.account:
         yield Step("kubeconfig", "Select the cluster in your kubeconfig", f"kubectl config use-context {shlex.quote(context)}")
     yield Step("preflight", f"Check that each node has {_devices(pool)}", _node_check(pool))
-    if isinstance(decided.spec.workload, TRAINING):
+    if stack.runs_container:
+        yield Step("status", "Show the container", f"kubectl get pods -n {namespace} -l app={BOX}")
+        yield Step("logs", "Follow the log of the container", f"kubectl logs -n {namespace} -l app={BOX} -f --tail=100")
+    elif stack.kind is BlueprintKind.BOX:
+        yield Step("status", "Show the jobs and their place in the queue", f"kubectl get jobs,workloads -n {namespace}")
+    elif isinstance(decided.spec.workload, TRAINING):
         yield from _job_steps(stack, namespace, name, spec)
     else:
         yield Step("status", "Show the servers and their scaling", f"kubectl get pods,svc,scaledobject -n {namespace}")
         yield Step("logs", "Follow the log of the servers", f"kubectl logs -n {namespace} -l app={name} -f --tail=100")
-    if any(release.name == MONITORING for release in stack.releases):
-        service, _, rest = METRICS_SERVER.partition("//")[2].partition(".")
-        space, _, port = rest.partition(":")
-        text = f"Open http://localhost:{port} for metrics and alerts"
-        yield Step("dashboard", text, f"kubectl port-forward -n {space} svc/{service} {port}:{port}")
+    if metrics := _metrics(decided):
+        text = f"Open http://localhost:{metrics.port} for metrics and alerts"
+        command = f"kubectl port-forward -n {metrics.namespace} svc/{metrics.service} {metrics.port}:{metrics.port}"
+        yield Step("dashboard", text, command)
+
+
+def _metrics(decided: Decided) -> MetricsEndpoint | None:
+    """Prometheus of the stack, else that of the cluster; None without one."""
+    if any(release.name == MONITORING for release in decided.plan.releases):
+        return STACK_METRICS
+    inventory = decided.spec.infra.places[decided.decision.fit.candidate.place].inventory
+    return installed_metrics(inventory.installed) if isinstance(inventory, Inventory) else None
 
 
 def _job_steps(stack: StackPlan, namespace: str, name: str, spec: str) -> Iterator[Step]:

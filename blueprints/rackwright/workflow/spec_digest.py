@@ -41,6 +41,7 @@ LATER = {
     "safety": Safety().model_dump(mode="json"),
     "speculation": None,
     "ssh_from": "nobody",
+    "storage": None,
     "variant": "plain",
     "viewers": [],
 }

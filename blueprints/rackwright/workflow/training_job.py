@@ -23,7 +23,14 @@ def training_job(pipeline: Pipeline, decided: Decided, name: str = "", outputs: 
     decision = decided.decision
     place = decision.fit.candidate.place
     context = JobContext(
-        decided.spec, decision.plan, decision.fit, decided.plan, pipeline.catalog, name or decided.spec.workload.name, known
+        decided.spec,
+        decision.plan,
+        decision.fit,
+        pipeline.catalog,
+        decided.plan,
+        name or decided.spec.workload.name,
+        known,
+        str(pipeline.path),
     )
     try:
         made = job_of(context)

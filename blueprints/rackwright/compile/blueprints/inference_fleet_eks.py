@@ -75,11 +75,6 @@ class Service:
     server: ModelServer
 
     @property
-    def security(self) -> str:
-        """Pod security level that the server needs; RDMA locks memory."""
-        return "privileged" if self.server.pins_memory else "baseline" if self.server.as_root else "restricted"
-
-    @property
     def identity(self) -> IdentityPlan:
         context = self.context
         return IdentityPlan(context.named("server"), grants(self.buckets), context.namespace, self.server.account)
@@ -155,7 +150,7 @@ def _security_levels(services: tuple[Service, ...]) -> dict[str, str]:
     levels: dict[str, str] = {}
     for service in services:
         name = service.context.namespace
-        levels[name] = min(service.security, levels.get(name, service.security), key=SECURITY_LEVELS.index)
+        levels[name] = min(service.server.pod_security, levels.get(name, service.server.pod_security), key=SECURITY_LEVELS.index)
     return levels
 
 

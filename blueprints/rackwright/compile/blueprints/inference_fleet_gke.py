@@ -55,7 +55,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         cluster=cluster_plan(context, gateway_api=True),
         pools=pools,
         addons=gke_addons(),
-        namespaces=namespaces({context.namespace: "restricted"}, releases),
+        namespaces=namespaces({context.namespace: server.pod_security}, releases),
         releases=releases,
         manifests=(
             *access_objects(context, entrance),

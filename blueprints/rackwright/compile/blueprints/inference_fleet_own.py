@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rackwright.compile.blueprints.own_cluster import on_any_node, own_objects, own_operators, own_stack
+from rackwright.compile.blueprints.own_cluster import on_any_node, own_metrics, own_objects, own_operators, own_stack
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import allow, allow_within
 from rackwright.compile.kubernetes.own.networks import nccl_environment
@@ -24,12 +24,13 @@ def own_fleet_plan(context: CompileContext) -> StackPlan:
     pool, spans = own_pool(context), hosts_per_replica(context) > 1
     rails = rails_of(context) if spans else None
     volume, model = hub_weights(context)
-    server = model_server(context, (), pool, volume, model)
+    metrics = own_metrics(context)
+    server = replace(model_server(context, (), pool, volume, model), metrics=metrics)
     server = _over_fabric(server, rails) if rails else server
     lws = (on_any_node(leader_worker_set_release()),) if spans else ()
     releases = (*own_operators(context, rails), on_any_node(keda()), *lws)
     clients = {"namespaceSelector": {"matchLabels": {ENTRANCE_LABEL: context.spec.name}}}
-    scraped = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    scraped = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": metrics.namespace}}}
     entrance = allow(context.namespace, "allow-entrance", ingress=[{"from": [clients, scraped], "ports": [{"port": SERVER_PORT}]}])
     manifests = (
         *access_objects(context, entrance),
@@ -37,8 +38,7 @@ def own_fleet_plan(context: CompileContext) -> StackPlan:
         *own_objects(context, rails),
         *server_objects(server, leader_worker_set(server) if spans else None),
     )
-    security = "privileged" if server.pins_memory else "restricted"
-    return own_stack(context, pool, releases, manifests, security, (("server", server.image),))
+    return own_stack(context, pool, releases, manifests, server.pod_security, (("server", server.image),))
 
 
 def _over_fabric(server: ModelServer, rails: Rails) -> ModelServer:

@@ -8,7 +8,7 @@ from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.existing_cluster import with_stack_names
 from rackwright.compile.kubernetes.cluster import namespaces, version_pins
 from rackwright.compile.kubernetes.own.networks import fabric_objects, network_operator
-from rackwright.compile.kubernetes.own.nodes import node_labels, servers_of_fit
+from rackwright.compile.kubernetes.own.nodes import node_labels, own_pool, servers_of_fit
 from rackwright.compile.kubernetes.own.rails import Rails
 from rackwright.compile.kubernetes.own.volumes import default_class, volume_objects
 from rackwright.compile.nodes.fabric import fabric_expectation
@@ -17,6 +17,7 @@ from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, met
 from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.sizing.blueprint_kind import blueprint_kind
 from rackwright.spec.infra import RdmaFabric
+from rackwright.spec.inventory import Installed
 from rackwright.stackplan import (
     BlueprintKind,
     ClusterPlan,
@@ -29,6 +30,7 @@ from rackwright.stackplan import (
     ReleasePlan,
     StackPlan,
 )
+from rackwright.stackplan.operators import STACK_METRICS, MetricsEndpoint, installed_metrics
 
 
 def own_stack(
@@ -70,7 +72,7 @@ def own_operators(context: CompileContext, rails: Rails | None) -> tuple[Release
     rdma = {"rdma": {"enabled": True, "useHostMofed": options.driver == "host"}} if rails else {}
     driver: dict[str, Any] = {"enabled": False} if options.gpu_driver == "host" else rdma
     network = (network_operator(rails),) if rails else ()
-    gpu = gpu_operator(rails is not None and options.gpu_driver == "operator", driver)
+    gpu = gpu_operator(rails is not None and options.gpu_driver == "operator", driver, extra_tolerations(own_pool(context)))
     found = (monitoring(context.catalog, default_class(context), queue_alerts()), gpu, *network)
     return tuple(map(on_any_node, found))
 
@@ -80,9 +82,14 @@ def own_objects(context: CompileContext, rails: Rails | None) -> tuple[ManifestP
     return (
         node_labels(context),
         metrics_priority(),
-        *(fabric_objects(rails, context.namespace) if rails else ()),
+        *(fabric_objects(rails, context.namespace, extra_tolerations(own_pool(context))) if rails else ()),
         *volume_objects(context),
     )
+
+
+def extra_tolerations(pool: PoolPlan) -> list[dict[str, str]]:
+    """Tolerations of device plugins and drivers on servers with taints; empty without taints, which the charts' defaults cover."""
+    return pool.device_tolerations if pool.taints else []
 
 
 def missing_releases(context: CompileContext, releases: tuple[ReleasePlan, ...]) -> tuple[tuple[ReleasePlan, ...], frozenset[str]]:
@@ -90,10 +97,20 @@ def missing_releases(context: CompileContext, releases: tuple[ReleasePlan, ...])
 
     A release of this stack appears in later inventories too; the decision records its version, so the stack keeps it.
     """
-    recorded = dict(context.running.pins.charts) if context.running.pins else {}
-    installed = {each.name for each in servers_of_fit(context).inventory.installed} - recorded.keys()
+    installed = {each.name for each in _installed_by_others(context)}
     present = frozenset(plan.name for plan in releases if plan.name in installed)
     return tuple(_after(plan, present) for plan in releases if plan.name not in present), present
+
+
+def own_metrics(context: CompileContext) -> MetricsEndpoint:
+    """Prometheus of the cluster, else the one that the stack installs."""
+    return installed_metrics(_installed_by_others(context)) or STACK_METRICS
+
+
+def _installed_by_others(context: CompileContext) -> tuple[Installed, ...]:
+    """Releases of the inventory without those that the decision of this stack records."""
+    recorded = dict(context.running.pins.charts) if context.running.pins else {}
+    return tuple(each for each in servers_of_fit(context).inventory.installed if each.name not in recorded)
 
 
 def on_any_node(plan: ReleasePlan) -> ReleasePlan:

@@ -6,7 +6,6 @@ from rackwright.compile.blueprints.training_cluster import ACCOUNT, team_objects
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
 from rackwright.compile.kubernetes.gcp.storage_class import storage_classes
-from rackwright.compile.kubernetes.manifests import team_access
 from rackwright.compile.network.address_plan import gke_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.capacity import pool_bounds
@@ -36,13 +35,12 @@ def tpu_plan(context: CompileContext) -> StackPlan:
         cluster=cluster_plan(context),
         pools=(system_pool(context, place), *slices),
         addons=gke_addons(),
-        namespaces=namespaces({context.namespace: "privileged"}, releases),  # libtpu locks memory, which requires SYS_RESOURCE
+        namespaces=namespaces({context.namespace: slices[0].pod_security}, releases),
         releases=releases,
-        manifests=(
-            *team_objects(context),
+        manifests=team_objects(
+            context,
             *queues(slices, QueueQuota.of(context.machine, slices[0], place.cloud), context.namespace),
             *storage_classes(context.spec.name, slices),
-            *team_access(context.namespace),
         ),
         services=GKE_SERVICES,
         expected_fabric=fabric_expectation(context.machine),

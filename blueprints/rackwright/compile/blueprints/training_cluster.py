@@ -56,17 +56,16 @@ def training_plan(context: CompileContext) -> StackPlan:
         cluster=cluster_plan(context),
         pools=everything,
         addons=addons,
-        namespaces=namespaces({context.namespace: "privileged" if pool.nics else "baseline"}, releases),
+        namespaces=namespaces({context.namespace: pool.pod_security}, releases),
         releases=releases,
-        manifests=(
-            *team_objects(context),
+        manifests=team_objects(
+            context,
             *queues(pools, QueueQuota.of(machine, pool, place.cloud), context.namespace, aws_topology_levels(machine) if pool.nics else ()),
             *extra_queues(context.catalog, place.cloud, extras, context.namespace),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
             allow_metrics(context.namespace),
             *(default_storage_class(context.spec.name), metrics_priority()),
-            *team_access(context.namespace),
         ),
         expected_fabric=fabric_expectation(machine),
         pins=version_pins(releases, node_images(everything), addons),
@@ -74,11 +73,17 @@ def training_plan(context: CompileContext) -> StackPlan:
     )
 
 
-def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
-    """Service account, network policies that allow what jobs need, and the secrets of the spec."""
+def team_objects(context: CompileContext, *objects: ManifestPlan) -> tuple[ManifestPlan, ...]:
+    """Service account, network policies that allow what jobs need, the secrets of the spec, then `objects`, then the role of the team."""
     namespace = context.namespace
     policies = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud), allow_within(namespace))
-    return (service_account(namespace, ACCOUNT), *policies, *run_secrets(context.spec.workload, namespace))
+    return (
+        service_account(namespace, ACCOUNT),
+        *policies,
+        *run_secrets(context.spec.workload, namespace),
+        *objects,
+        *team_access(namespace),
+    )
 
 
 def _releases(context: CompileContext, pools: tuple[PoolPlan, ...], has_fallback: bool) -> tuple[ReleasePlan, ...]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rackwright.compile.blueprints.own_cluster import on_any_node, own_objects, own_operators, own_stack
+from rackwright.compile.blueprints.own_cluster import on_any_node, own_metrics, own_objects, own_operators, own_stack
 from rackwright.compile.blueprints.training_cluster import team_objects
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import allow_metrics
@@ -17,14 +17,13 @@ from rackwright.stackplan.labels import RACK_LABEL
 def own_training_plan(context: CompileContext) -> StackPlan:
     rails, pool = rails_of(context), own_pool(context)
     operators = (*own_operators(context, rails), on_any_node(jobset()))
-    manifests = (
-        *team_objects(context),
+    manifests = team_objects(
+        context,
         *own_objects(context, rails),
         *own_queues(context, pool, rails),
-        allow_metrics(context.namespace),
+        allow_metrics(context.namespace, own_metrics(context)),
     )
-    # RDMA pods lock memory, which only the level `privileged` allows them to ask for (IPC_LOCK).
-    return own_stack(context, pool, (*operators, on_any_node(kueue(operators))), manifests, "privileged" if rails else "baseline")
+    return own_stack(context, pool, (*operators, on_any_node(kueue(operators))), manifests, pool.pod_security)
 
 
 def own_queues(context: CompileContext, pool: PoolPlan, rails: Rails | None) -> tuple[ManifestPlan, ...]:

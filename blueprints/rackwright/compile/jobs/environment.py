@@ -4,7 +4,7 @@ from typing import Any
 
 from rackwright.catalog.fabric_environment import OWN_SERVERS, FabricVariable, fabric_variables
 from rackwright.catalog.rows import Fabric
-from rackwright.compile.jobs.job_context import JobContext
+from rackwright.compile.jobs.job_context import JobContext, Launch
 from rackwright.compile.jobs.paths import checkpoint_path, data_path
 from rackwright.compile.kubernetes.manifests import SECRETS, Body
 
@@ -27,7 +27,7 @@ def environment(job: JobContext) -> list[Body]:
 
 def job_variables(job: JobContext) -> dict[str, str]:
     """Variables that the job sets, and that the spec cannot change."""
-    return _fabric(job) | _launch(job) | {f"{PREFIX}{name}": str(value) for name, value in _planned(job).items() if value not in (None, "")}
+    return _fabric(job) | launch_variables(job) | planned_variables(job, checkpoint_path(job), data_path(job))
 
 
 def fabric_rows(job: JobContext) -> tuple[FabricVariable, ...]:
@@ -52,7 +52,8 @@ def _fabric(job: JobContext) -> dict[str, str]:
     return dict(config["data"]) if config else {row.variable: row.value for row in fabric_rows(job)}
 
 
-def _launch(job: JobContext) -> dict[str, str]:
+def launch_variables(job: Launch) -> dict[str, str]:
+    """Variables that launchers and their templates read."""
     return {
         "NNODES": str(job.nodes),
         "NPROC_PER_NODE": str(job.accelerators_per_node),
@@ -61,10 +62,10 @@ def _launch(job: JobContext) -> dict[str, str]:
     }
 
 
-def _planned(job: JobContext) -> dict[str, Any]:
-    """The layout and batch that the plan was sized for, and the paths of the stack."""
+def planned_variables(job: Launch, checkpoints: str | None, data: str | None) -> dict[str, str]:
+    """The layout and batch that the plan was sized for, and the paths of checkpoints and data."""
     layout, facts = job.layout, job.sizing.facts
-    return {
+    values: dict[str, Any] = {
         "TENSOR_PARALLEL": layout.tensor,
         "PIPELINE_PARALLEL": layout.pipeline,
         "CONTEXT_PARALLEL": layout.context,
@@ -79,10 +80,11 @@ def _planned(job: JobContext) -> dict[str, Any]:
         "PRECISION": job.fit.candidate.precision,
         "GLOBAL_BATCH_SIZE": facts.global_batch_size or None,
         "SEQUENCE_LENGTH": facts.sequence_length or None,
-        "CHECKPOINT_PATH": checkpoint_path(job),
+        "CHECKPOINT_PATH": checkpoints,
         "CHECKPOINT_INTERVAL_S": round(facts.checkpoint_interval_s) or None,
-        "DATA_PATH": data_path(job),
+        "DATA_PATH": data,
     }
+    return {f"{PREFIX}{name}": str(value) for name, value in values.items() if value not in (None, "")}
 
 
 def _from_secret(variable: str) -> Body:

@@ -9,6 +9,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.spec.inventory import Inventory
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload_parts import Run
 from rackwright.stackplan import PoolPlan, StackPlan
@@ -16,19 +17,17 @@ from rackwright.stackplan.labels import FABRIC_CONFIG
 
 WORKERS, SLICES = "workers", "slice"
 """Names of the replicated job: of machines, and of TPU slices."""
+LOCAL_HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True)
-class JobContext:
-    """name: of the JobSet. outputs: those of the deployed stack by name, empty where they are not known."""
+class Launch:
+    """The machines on which a launcher starts the command of `run`."""
 
     spec: Spec
     sizing: SizingPlan
     fit: Fit
-    stack: StackPlan
     catalog: Catalog
-    name: str
-    outputs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def run(self) -> Run:
@@ -54,6 +53,26 @@ class JobContext:
     def slices(self) -> int:
         """Number of TPU slices; 1 for other machines."""
         return max(1, self.fit.candidate.slices)
+
+    @property
+    def inventory(self) -> Inventory | None:
+        """Inventory of the place; None outside own servers."""
+        found = self.spec.infra.places[self.fit.candidate.place].inventory
+        return None if isinstance(found, str) else found
+
+    def host(self, rank: int) -> str:
+        """Address of a machine, for its processes and those of the others; here of one machine alone."""
+        return LOCAL_HOST
+
+
+@dataclass(frozen=True)
+class JobContext(Launch):
+    """name: of the JobSet. outputs: those of the deployed stack by name, empty where they are not known. path: of the spec's file."""
+
+    stack: StackPlan
+    name: str
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    path: str = "SPEC"
 
     @property
     def pool(self) -> PoolPlan:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from rackwright.compile.jobs.job_context import JobContext
+from rackwright.compile.jobs.job_context import Launch
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -19,7 +19,7 @@ PYTHON = ("python", "python3")
 NO_LAUNCHER = "none"
 
 
-def launcher_of(job: JobContext) -> str:
+def launcher_of(job: Launch) -> str:
     """Name of the launcher: the spec's, or for `auto` torchrun for a Python command on GPUs, and none otherwise."""
     named = job.run.launcher
     if named != "auto":
@@ -29,7 +29,7 @@ def launcher_of(job: JobContext) -> str:
     return "torchrun" if is_python and job.machine.kind == "gpu" else NO_LAUNCHER
 
 
-def command_of(job: JobContext) -> list[str]:
+def command_of(job: Launch) -> list[str]:
     """The container's command with its arguments."""
     launcher, given = launcher_of(job), [*job.run.command, *job.run.args]
     if launcher == NO_LAUNCHER:
@@ -38,7 +38,7 @@ def command_of(job: JobContext) -> list[str]:
     return [str(part) for part in yaml.safe_load(text)]
 
 
-def _values(job: JobContext, launcher: str, given: list[str]) -> dict[str, Any]:
+def _values(job: Launch, launcher: str, given: list[str]) -> dict[str, Any]:
     """Values that a template reads. program: command without its interpreter, which the launcher starts; script, arguments: its parts."""
     own = launcher != "maxtext"
     return {
@@ -61,7 +61,7 @@ def _program(command: tuple[str, ...] | list[str]) -> list[str]:
     return list(command[1:] if command and command[0] in PYTHON else command)
 
 
-def _world_info(job: JobContext) -> str:
+def _world_info(job: Launch) -> str:
     """DeepSpeed's list of machines: host -> indexes of its accelerators, as base64 of JSON."""
     indexes = list(range(job.accelerators_per_node))
     return base64.urlsafe_b64encode(json.dumps({job.host(rank): indexes for rank in range(job.nodes)}).encode()).decode()

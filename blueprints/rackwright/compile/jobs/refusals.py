@@ -1,6 +1,7 @@
 """Why no job can be written for a spec and its stack. Problems have the path in the spec."""
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from rackwright.compile.jobs.environment import job_variables, pinned_variables
@@ -8,9 +9,7 @@ from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.launcher import launcher_of
 from rackwright.compile.jobs.paths import checkpoint_path
 from rackwright.diagnostics.problem import At, Level, Problem
-from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING
-from rackwright.stackplan import StackPlan
 
 RUN = At() / "workloads" / 0 / "run"
 MAX_NAME = 40
@@ -28,17 +27,28 @@ PROCESS_FLAGS = ("nproc-per-node", "nnodes", "num-machines")
 """Arguments of launchers that the job sets."""
 
 
-def unsupported_stack(spec: Spec, stack: StackPlan) -> Iterator[Problem]:
+def unsupported_stack(job: JobContext) -> Iterator[Problem]:
     """Why the stack runs no jobs at all."""
-    workload, kind = spec.workload, At() / "workloads" / 0 / "kind"
+    workload, kind = job.spec.workload, At() / "workloads" / 0 / "kind"
     if not isinstance(workload, TRAINING):
         reason = f"`rackwright job` writes training jobs; workload {workload.name} is of kind {workload.kind}"
         fix = "servers run on the stack itself: `pulumi up`" if workload.kind == "serve" else "write a spec of kind pretrain or finetune"
         yield Problem("V-190", reason, kind, fix)
-    elif not any(manifest.body["kind"] == "LocalQueue" for manifest in stack.manifests):
+    elif not job.stack.runs_jobs:
+        yield Problem("V-190", *_without_jobs(job))
+
+
+def _without_jobs(job: JobContext) -> tuple[str, At, str]:
+    """(reason, path, fix) for a stack whose blueprint has no JobSets."""
+    stack, cluster = job.stack, "pin `blueprint.kind: training-cluster`"
+    if stack.runs_container:
+        reason, fix = f"The stack is a {stack.kind}, which starts the container of `run` itself", "start it with `pulumi up`"
+    elif stack.cluster:
+        reason, fix = f"The stack is a {stack.kind} without JobSets", "set `run.image`, which the stack starts"
+    else:
         reason = f"The stack is a {stack.kind}, which has no queue for jobs"
-        fix = f"run the container on the machine (`rackwright next {spec.name}.yaml`), or pin `blueprint.kind: training-cluster`"
-        yield Problem("V-190", reason, At() / "blueprint" / "kind", fix)
+        fix = f"run the container on the machine (`rackwright next {shlex.quote(job.path)}`)"
+    return reason, At() / "blueprint" / "kind", f"{fix}, or {cluster}"
 
 
 def job_problems(job: JobContext) -> list[Problem]:
@@ -115,7 +125,11 @@ def _variables(job: JobContext) -> Iterator[Problem]:
 
 
 def _paths(job: JobContext) -> Iterator[Problem]:
-    if checkpoint_path(job) is None:
+    if checkpoint_path(job) is None and job.inventory:
+        reason = "The inventory has no shared storage, and `checkpoint.uri` is not set, so a restart would lose the checkpoints"
+        fix = "add `storage` to the inventory, or set such as `checkpoint: {uri: s3://team-checkpoints/runs}`"
+        yield Problem("V-197", reason, At() / "workloads" / 0 / "checkpoint" / "uri", fix)
+    elif checkpoint_path(job) is None:
         reason = "The checkpoint bucket is created with the stack, so its name is not known before"
         fix = "pass the outputs: `pulumi stack output --json > outputs.json`, then `--outputs outputs.json`; or set `checkpoint.uri`"
         yield Problem("V-197", reason, At() / "workloads" / 0 / "checkpoint" / "uri", fix)

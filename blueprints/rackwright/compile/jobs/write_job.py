@@ -28,7 +28,7 @@ class Job:
 
 def job_of(job: JobContext) -> Job:
     """The JobSet of the planned workload. Raises UserError with every reason why there is none."""
-    found = list(unsupported_stack(job.spec, job.stack)) or job_problems(job)
+    found = list(unsupported_stack(job)) or job_problems(job)
     if any(problem.level is Level.ERROR for problem in found):
         raise UserError(found)
     return Job(job_set(job), tuple(found))

@@ -5,7 +5,8 @@ from typing import Any
 from rackwright.clouds import profile
 from rackwright.spec.workload import Workload
 from rackwright.stackplan import ManifestPlan, ref
-from rackwright.stackplan.namespaces import MONITORING_NAMESPACE, SYSTEM_NAMESPACE
+from rackwright.stackplan.namespaces import SYSTEM_NAMESPACE
+from rackwright.stackplan.operators import STACK_METRICS, MetricsEndpoint
 
 Body = dict[str, Any]
 SECRETS = "run-secrets"
@@ -88,9 +89,9 @@ def allow_basics(namespace: str, cloud: str) -> ManifestPlan:
     return allow(namespace, "allow-basics", egress=[dns, *identity, {"ports": [_port(443)]}])
 
 
-def allow_metrics(namespace: str) -> ManifestPlan:
+def allow_metrics(namespace: str, metrics: MetricsEndpoint = STACK_METRICS) -> ManifestPlan:
     """Allow Prometheus to read metrics on every port."""
-    return allow(namespace, "allow-metrics", ingress=[{"from": [_namespace(MONITORING_NAMESPACE)]}])
+    return allow(namespace, "allow-metrics", ingress=[{"from": [_namespace(metrics.namespace)]}])
 
 
 def allow_within(namespace: str) -> ManifestPlan:

@@ -76,10 +76,13 @@ def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
     return release("dcgm-exporter", MONITORING_NAMESPACE, values | allowed, (MONITORING,))
 
 
-def gpu_operator(fabric: bool, driver: Mapping[str, Any] = MappingProxyType({})) -> ReleasePlan:
+def gpu_operator(
+    fabric: bool, driver: Mapping[str, Any] = MappingProxyType({}), tolerations: Sequence[Mapping[str, str]] = ()
+) -> ReleasePlan:
     """GPU operator without driver upgrades under running jobs, and without GPU access by environment variables.
 
-    driver: further values of its driver.
+    driver: further values of its driver. tolerations: of its pods on GPU nodes in place of the chart's, which tolerate the taint
+    nvidia.com/gpu alone (NVIDIA/gpu-operator deployments/gpu-operator/values.yaml).
 
     The plugin's validation needs an idle GPU, so it is off; an empty variable list is rejected (NVIDIA/aicr gpu-operator/values.yaml).
     """
@@ -90,6 +93,9 @@ def gpu_operator(fabric: bool, driver: Mapping[str, Any] = MappingProxyType({}))
         "dcgmExporter": {"serviceMonitor": {"enabled": True, "honorLabels": True}},
         "gdrcopy": {"enabled": fabric},
     }
+    if tolerations:
+        tolerant = {"tolerations": [*tolerations]}
+        values |= {"daemonsets": tolerant, "node-feature-discovery": {"worker": tolerant}}
     return release(GPU_OPERATOR, GPU_OPERATOR, values, (MONITORING,))
 
 

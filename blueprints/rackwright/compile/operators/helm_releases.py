@@ -10,7 +10,7 @@ from rackwright.compile.operators.versions import CHARTS
 from rackwright.stackplan import DiskPlan, ManifestPlan, ReleasePlan
 from rackwright.stackplan.labels import ROLE_LABEL
 from rackwright.stackplan.namespaces import JOBSET_NAMESPACE, KEDA_NAMESPACE, KUEUE_NAMESPACE, MONITORING_NAMESPACE, SYSTEM_NAMESPACE
-from rackwright.stackplan.operators import MONITORING
+from rackwright.stackplan.operators import MONITORING, STACK_METRICS
 
 TOLERATE_ALL = [{"operator": "Exists"}]
 PROMETHEUS = "prometheus"
@@ -60,7 +60,7 @@ def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, A
         "alertmanager": {"alertmanagerSpec": {"nodeSelector": SYSTEM_NODE_SELECTOR}},
         "prometheusOperator": {"nodeSelector": SYSTEM_NODE_SELECTOR},
         "grafana": {"enabled": False},
-        "fullnameOverride": "monitoring",
+        "fullnameOverride": STACK_METRICS.service.removesuffix("-prometheus"),
     }
     values |= {"additionalPrometheusRulesMap": rules} if rules else {}
     plan = release(

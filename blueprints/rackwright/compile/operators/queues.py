@@ -82,8 +82,7 @@ def _flavor(name: str, pool: PoolPlan, topology: bool) -> ManifestPlan:
     labels = {ROLE_LABEL: dict(pool.labels).get(ROLE_LABEL, "accelerator")} if name == DEFAULT_FLAVOR else {POOL_LABEL: name}
     if pool.topology:
         labels |= {"cloud.google.com/gke-tpu-accelerator": pool.accelerator_label, "cloud.google.com/gke-tpu-topology": pool.topology}
-    tolerations = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
-    spec: Body = {"nodeLabels": labels, "tolerations": tolerations} | ({"topologyName": "fabric"} if topology else {})
+    spec: Body = {"nodeLabels": labels, "tolerations": pool.tolerations} | ({"topologyName": "fabric"} if topology else {})
     after = (*AFTER_KUEUE, "queue.topology") if topology else AFTER_KUEUE
     return ManifestPlan(_key("flavor", name), obj(API, "ResourceFlavor", name, spec=spec), after)
 

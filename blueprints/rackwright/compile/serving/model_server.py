@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from rackwright.compile.kubernetes.manifests import SECRETS, Body, obj
 from rackwright.stackplan import ManifestPlan, digest_of_refs
 from rackwright.stackplan.labels import LOAD_SECONDS_ANNOTATION, POOL_LABEL, ROLE_LABEL, SECRETS_DIGEST_ANNOTATION, SERVER_PORT
-from rackwright.stackplan.operators import MONITORING
+from rackwright.stackplan.operators import MONITORING, STACK_METRICS, MetricsEndpoint
 
-METRICS_SERVER = "http://monitoring-prometheus.monitoring:9090"
 WEIGHTS_PATH = "/weights"
 LOAD_BYTES_PER_S = 1e8
 """Assumed load rate of weights on a new node, for the start-up probe. Its boot disk, which caches them, has at least 140 MiB/s (minimum of
@@ -40,6 +39,7 @@ class ModelServer:
     claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
     model. as_root: run as root. folder: working directory. suffix: of names that the servers of a stack do not share.
     preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
+    metrics: Prometheus that the autoscaler queries.
     """
 
     name: str
@@ -49,6 +49,7 @@ class ModelServer:
     command: tuple[str, ...]
     args: tuple[str, ...]
     resource: str
+    tolerations: tuple[Body, ...]
     accelerators: int
     cpu: int
     memory_gib: int
@@ -74,6 +75,12 @@ class ModelServer:
     preferred_pools: tuple[str, ...] = ()
     disk_gib: int = 0
     suffix: str = ""
+    metrics: MetricsEndpoint = STACK_METRICS
+
+    @property
+    def pod_security(self) -> str:
+        """Pod security level that the server needs; RDMA locks memory."""
+        return "privileged" if self.pins_memory else "baseline" if self.as_root else "restricted"
 
     @property
     def labels(self) -> dict[str, str]:
@@ -167,7 +174,7 @@ def pod(server: ModelServer, main: Body) -> Body:
         "serviceAccountName": server.account,
         "terminationGracePeriodSeconds": server.longest_request_s + DRAIN_S,
         "nodeSelector": {ROLE_LABEL: f"accelerator{server.suffix}"},
-        "tolerations": [{"key": server.resource, "operator": "Exists", "effect": "NoSchedule"}],
+        "tolerations": list(server.tolerations),
         **_pool_affinity(server.preferred_pools),
         "topologySpreadConstraints": [
             {
@@ -240,6 +247,7 @@ def _scaler(server: ModelServer, runs: ManifestPlan) -> ManifestPlan:
     """Scales by the larger of two signals: queued requests, and requests in flight relative to the sized concurrency."""
     waiting = _sum("vllm:num_requests_waiting", server)
     in_flight = f"{waiting} + {_sum('vllm:num_requests_running', server)}"
+    busy = max(1, int(server.concurrency * BUSY_SHARE))
     spec = {
         "scaleTargetRef": {"apiVersion": runs.body["apiVersion"], "kind": runs.body["kind"], "name": server.name},
         "minReplicaCount": server.min_replicas,
@@ -248,7 +256,7 @@ def _scaler(server: ModelServer, runs: ManifestPlan) -> ManifestPlan:
         "cooldownPeriod": 300,
         "fallback": {"failureThreshold": 3, "replicas": server.default_replicas},
         "advanced": {"horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 300}}}},
-        "triggers": [_trigger(waiting, WAITING_PER_REPLICA), _trigger(in_flight, max(1, int(server.concurrency * BUSY_SHARE)))],
+        "triggers": [_trigger(waiting, WAITING_PER_REPLICA, server), _trigger(in_flight, busy, server)],
     }
     body = obj("keda.sh/v1alpha1", "ScaledObject", server.name, server.namespace, spec)
     return ManifestPlan(server.key("scaler"), body, ("keda", runs.key))
@@ -258,9 +266,9 @@ def _sum(metric: str, server: ModelServer) -> str:
     return f'sum({metric}{{namespace="{server.namespace}",service="{server.service}"}})'
 
 
-def _trigger(query: str, threshold: int) -> Body:
+def _trigger(query: str, threshold: int, server: ModelServer) -> Body:
     return {
         "type": "prometheus",
         "metricType": "AverageValue",
-        "metadata": {"serverAddress": METRICS_SERVER, "query": query, "threshold": str(threshold)},
+        "metadata": {"serverAddress": server.metrics.url, "query": query, "threshold": str(threshold)},
     }

@@ -90,6 +90,7 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         command=workload.run.command or ("vllm", "serve", model),
         args=workload.run.args or _arguments(context),
         resource=pool.resource,
+        tolerations=tuple(pool.device_tolerations),
         disk_gib=0 if buckets else cache_gib(context),
         accelerators=context.candidate.parallelism.accelerators // hosts,
         cpu=max(1, int((machine.vcpus or 1) * NODE_SHARE / per_node)),

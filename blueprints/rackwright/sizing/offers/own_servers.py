@@ -68,7 +68,8 @@ def machine_of(servers: OwnServers, catalog: Catalog) -> Machine | None:
     card = accelerator_of(group, catalog)
     if card is None:
         return None
-    rate, nic = rdma_bytes_per_s(group, catalog), group.fabric
+    nic = rdma_nic(group, catalog)
+    rate = nic_bytes_per_s(nic, catalog) if nic else None
     count = group.gpus.count if group.gpus else model.accelerator_count if model else 0
     slowest = min((port_bytes_per_s(each, catalog) or 0.0 for each in group.nics), default=0.0)
     disks = group.local_nvme
@@ -119,11 +120,16 @@ def port_bytes_per_s(nic: Nic, catalog: Catalog) -> float | None:
     return next((row.bytes_per_s for row in catalog.link_speeds if row.name == nic.speed), None)
 
 
-def rdma_bytes_per_s(group: ServerGroup, catalog: Catalog) -> float | None:
-    """Rate of all RDMA ports of a server; None without any."""
-    nic = group.fabric
-    each = port_bytes_per_s(nic, catalog) if nic else None
-    return each * nic.count if nic and each else None
+def nic_bytes_per_s(nic: Nic, catalog: Catalog) -> float | None:
+    """Rate of all ports of one kind; None for a speed that the catalog lacks."""
+    each = port_bytes_per_s(nic, catalog)
+    return each * nic.count if each else None
+
+
+def rdma_nic(group: ServerGroup, catalog: Catalog) -> Nic | None:
+    """The RDMA ports that jobs use: InfiniBand before RoCE, then the highest rate of all ports; None without RDMA."""
+    kinds = [*FABRICS]
+    return min(group.rdma_nics, key=lambda nic: (kinds.index(nic.kind), -(nic_bytes_per_s(nic, catalog) or 0.0)), default=None)
 
 
 def server_watts(group: ServerGroup, catalog: Catalog) -> float | None:

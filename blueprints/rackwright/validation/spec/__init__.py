@@ -10,6 +10,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     model_shape,
     objectives,
     own_servers,
+    own_storage,
     places,
     safety,
     samples,

@@ -1,17 +1,17 @@
-"""S-186 to S-197: inventories of own servers, and the options of their places."""
+"""S-186 to S-198: inventories of own servers, and the options of their places."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from rackwright.catalog import query
 from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
-from rackwright.sizing.offers.own_servers import accelerator_of, port_bytes_per_s, server_model
+from rackwright.sizing.offers.own_servers import accelerator_of, port_bytes_per_s, rdma_nic, server_model
 from rackwright.spec.base import quote
 from rackwright.spec.infra import Place, RdmaFabric
-from rackwright.spec.inventory import Gpus, Node, ServerGroup
+from rackwright.spec.inventory import Gpus, Nic, Node, ServerGroup
 from rackwright.spec.inventory_file import FORM, InventoryError, inventory_of
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.stackplan.namespaces import is_reserved
@@ -23,6 +23,8 @@ PARTS = ("purchase", "lifetime", "electricity")
 """Keys of node_cost besides per_hour; all three are required together."""
 DRIVER_SYSTEMS = re.compile(r"(ubuntu|rhel|red hat|rocky|coreos|openshift)", re.IGNORECASE)
 """Systems for which NVIDIA publishes driver containers."""
+HOST_LABEL = "kubernetes.io/hostname"
+"""Kubernetes sets it on every node."""
 NETWORK_GUIDE = "https://docs.nvidia.com/networking/display/kubernetes2641/index.html"
 GPU_GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/platform-support.html"
 MIG_GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"
@@ -95,9 +97,9 @@ def servers_have_the_fabric(context: SpecContext) -> Iterator[Violation]:
     """Every server with GPUs has RDMA ports where the place sets `fabric`, or where other servers of the inventory have them."""
     for at, place, groups in _places(context):
         with_gpus = [group for group in groups if accelerator_of(group, context.catalog)]
-        lacking, having = [g for g in with_gpus if not g.fabric], [g for g in with_gpus if g.fabric]
+        lacking, having = [g for g in with_gpus if not g.rdma_nics], [g for g in with_gpus if g.rdma_nics]
         for group in lacking if place.fabric or having else ():
-            joined = f"group {having[0].name} has {having[0].fabric.kind}" if having and having[0].fabric else "the place sets `fabric`"
+            joined = f"group {having[0].name} has {having[0].rdma_nics[0].kind}" if having else "the place sets `fabric`"
             message = f"The servers of group {group.name} have no InfiniBand or RoCE ports, and {joined}: {', '.join(group.node_names[:4])}"
             fix = f"add `nics` to group {group.name}, or give it an inventory and a place of its own"
             level = Level.ERROR if place.fabric and not having else Level.WARNING
@@ -108,7 +110,9 @@ def servers_have_the_fabric(context: SpecContext) -> Iterator[Violation]:
 def namespace_is_free(context: SpecContext) -> Iterator[Violation]:
     """The namespace of a stack is not one of Kubernetes or of an operator."""
     for at, place in context.places:
-        if place.namespace and is_reserved(place.namespace):
+        inventory = context.inventory(place)
+        of_operators = {each.namespace for each in inventory.installed} if inventory else set()
+        if place.namespace and (place.namespace in of_operators or is_reserved(place.namespace)):
             message = f"The namespace {place.namespace} belongs to Kubernetes or an operator; a teardown would delete it"
             yield Violation(at / "namespace", f"use such as {context.spec.name}", message)
 
@@ -144,14 +148,14 @@ def fabric_options_fit_the_mode(context: SpecContext) -> Iterator[Violation]:
     """Options of `fabric` are those of its mode."""
     for at, place, groups in _places(context):
         if place.fabric:
-            infiniband = all(group.fabric.kind == "infiniband" for group in groups if group.fabric)
-            for key, message, fix in _fabric_mistakes(place.fabric, infiniband, groups):
+            used = [(group.name, nic) for group in groups if (nic := rdma_nic(group, context.catalog))]
+            for key, message, fix in _fabric_mistakes(place.fabric, used):
                 yield Violation(at / "fabric" / key, fix, message)
 
 
-def _fabric_mistakes(fabric: RdmaFabric, infiniband: bool, groups: Iterable[ServerGroup]) -> Iterator[tuple[str, str, str]]:
-    """(key, message, fix) of each option that the mode does not have."""
-    mode = fabric.mode
+def _fabric_mistakes(fabric: RdmaFabric, used: Sequence[tuple[str, Nic]]) -> Iterator[tuple[str, str, str]]:
+    """(key, message, fix) of each option that the mode does not have. used: (group, its RDMA ports)."""
+    mode, infiniband = fabric.mode, all(nic.kind == "infiniband" for _, nic in used)
     if fabric.pkey and (mode != "sriov" or not infiniband):
         yield "pkey", f"A PKey is set for virtual functions of InfiniBand ports; the mode is {mode}", "set mode: sriov, or remove `pkey`"
     if fabric.pkey and not fabric.ufm_secret:
@@ -160,8 +164,7 @@ def _fabric_mistakes(fabric: RdmaFabric, infiniband: bool, groups: Iterable[Serv
         yield "virtual_functions", f"Mode {mode} has no virtual functions", "remove it, or set mode: sriov"
     if fabric.mtu and mode != "sriov" and (infiniband or mode == "host-device"):
         yield "mtu", f"Mode {mode} uses the MTU of the servers' ports", "remove it, and set the MTU on the servers"
-    ports = ((group.name, group.fabric.rails) for group in groups if group.fabric)
-    nameless = [name for name, rails in ports if not rails or not all(rail.interface for rail in rails)]
+    nameless = [name for name, nic in used if not nic.has_interfaces]
     if mode == "shared" and nameless:
         message = f"Mode shared needs the names of the ports, and group {nameless[0]} has no `rails` with `interface`"
         yield "mode", message, "add rails to the NICs of the inventory: [{interface: ibs1f0}, ...]"
@@ -196,6 +199,43 @@ def driver_containers_exist(context: SpecContext) -> Iterator[Violation]:
             if operator and group.os and not DRIVER_SYSTEMS.search(group.os):
                 message = f"Group {group.name} runs {quote(group.os)}, for which NVIDIA publishes no driver container"
                 yield Violation(at / "inventory", "install the driver on the servers, and set fabric: {gpu_driver: host}", message)
+
+
+# The device plugin selects ports by their names; without names it takes every RDMA port of NVIDIA, those of storage too.
+@rule("S-197", Level.WARNING, link=NETWORK_GUIDE)
+def rdma_ports_are_of_one_kind(context: SpecContext) -> Iterator[Violation]:
+    """The RDMA ports of a server are of one kind and speed, because jobs use one kind for all rails."""
+    for at, group in context.server_groups:
+        used = rdma_nic(group, context.catalog)
+        unused = [nic for nic in group.rdma_nics if nic is not used]
+        if used is None or not unused:
+            continue
+        others = ", ".join(map(_ports, unused))
+        if used.has_interfaces:
+            message = f"Group {group.name}: jobs use {_ports(used)}, and not {others}"
+            yield Violation(at, f"remove the ports that jobs do not use from `nics` of group {group.name}", message)
+        else:
+            message = f"Group {group.name} has {_ports(used)} without names, and {others}: one resource would mix them"
+            fix = f"name the {used.count} ports of jobs in `rails` with `interface`, or remove the others from `nics`"
+            yield Violation(at, fix, message, level=Level.ERROR)
+
+
+@rule("S-198", link="https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/")
+def topology_labels_are_on_all_nodes(context: SpecContext) -> Iterator[Violation]:
+    """Every node of a group with GPUs has each of `topology_labels`: Kueue places no job on a node without one."""
+    for at, place, groups in _places(context):
+        inventory = context.inventory(place)
+        labels = inventory.cluster.topology_labels if inventory else ()
+        with_gpus = [group for group in groups if accelerator_of(group, context.catalog)]
+        for label, group in ((label, group) for label in labels if label != HOST_LABEL for group in with_gpus):
+            if lacking := group.lacks_label(label):
+                message = f"{len(lacking)} of {len(group.nodes)} nodes of group {group.name} lack {label}, a level of `topology_labels`"
+                fix = f"set it in `labels` of {', '.join(lacking[:4])}, or remove it from `topology_labels`"
+                yield Violation(at / "inventory", fix, message)
+
+
+def _ports(nic: Nic) -> str:
+    return f"{nic.count} x {nic.kind}" + (f" {nic.speed}" if nic.speed else "")
 
 
 def _places(context: SpecContext) -> Iterator[tuple[At, Place, tuple[ServerGroup, ...]]]:

@@ -10,7 +10,7 @@ from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.inventory import Inventory
 from rackwright.stackplan import StackPlan
-from rackwright.stackplan.operators import GPU_OPERATOR, NETWORK_OPERATOR
+from rackwright.stackplan.operators import GPU_OPERATOR, MONITORING, NETWORK_OPERATOR, OPERATED_SERVICE
 from rackwright.validation.stack.registry import StackContext, accelerators, context_rule, manifests, release_numbers, rule
 
 MAX_AGE = timedelta(days=1)
@@ -95,6 +95,18 @@ def installed_operators_have_pinned_versions(context: StackContext) -> Iterator[
         if pinned and each.name not in recorded and each.version.removeprefix("v") != pinned.removeprefix("v"):
             message = f"The cluster has {each.name} {each.version}; this release is written for {pinned}"
             yield Violation(At() / "place" / "account", f"upgrade it to {pinned}, or acknowledge V-177 after a test", message)
+
+
+# By default (serviceMonitorSelectorNilUsesHelmValues) the chart selects only ServiceMonitors with the label of its release.
+@context_rule("V-178", Level.WARNING, "https://keda.sh/docs/latest/scalers/prometheus/", on=KUBERNETES)
+def autoscalers_query_a_known_service(context: StackContext) -> Iterator[Violation]:
+    """The inventory names the service of the cluster's Prometheus, which the autoscaler of a fleet queries."""
+    inventory, by_stack = _inventory(context), {release.name for release in context.plan.releases}
+    found = next((each for each in inventory.installed if each.name == MONITORING), None) if inventory else None
+    if found and not found.service and MONITORING not in by_stack and any(manifests(context.plan, "ScaledObject")):
+        queried = f"Autoscaling queries {OPERATED_SERVICE} in namespace {found.namespace}"
+        fix = f"set `service` of {MONITORING} in `installed`, after a check that its Prometheus reads ServiceMonitors of all namespaces"
+        yield Violation(At() / "place" / "account", fix, f"{queried}; the inventory does not name its service")
 
 
 def _inventory(context: StackContext) -> Inventory | None:

@@ -1,7 +1,7 @@
 """Objects of NVIDIA's network operator: its policy, and an address pool and a network for each rail."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from rackwright.catalog.fabric_environment import NAMED_PORTS, OWN_SERVERS, fabric_variables
 from rackwright.catalog.pinned_versions import pinned_versions
@@ -28,9 +28,12 @@ def network_operator(rails: Rails) -> ReleasePlan:
     return release(NETWORK_OPERATOR, NETWORK_OPERATOR_NAMESPACE, values, (GPU_OPERATOR,))
 
 
-def fabric_objects(rails: Rails, namespace: str) -> Iterator[ManifestPlan]:
-    """The policy, the rails' address pools and networks, and the settings of NCCL for jobs of the namespace."""
-    spec = dict(_policy(rails))
+def fabric_objects(rails: Rails, namespace: str, tolerations: Sequence[Mapping[str, str]] = ()) -> Iterator[ManifestPlan]:
+    """The policy, the rails' address pools and networks, and the settings of NCCL for jobs of the namespace.
+
+    tolerations: of the operator's pods on the servers (mellanox.com/v1alpha1 NicClusterPolicySpec).
+    """
+    spec = dict(_policy(rails)) | ({"tolerations": [*tolerations]} if tolerations else {})
     # The operator reports when drivers and device plugins run on every node.
     wait = {"pulumi.com/waitFor": "jsonpath={.status.state}=ready"}
     body = obj("mellanox.com/v1alpha1", "NicClusterPolicy", POLICY_NAME, spec=spec, annotations=wait)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 from rackwright.compile.compile_context import CompileContext
-from rackwright.sizing.offers.own_servers import servers_named
+from rackwright.sizing.offers.own_servers import rdma_nic, servers_named
 from rackwright.spec.infra import RdmaFabric
 from rackwright.spec.inventory import Nic
 
@@ -85,7 +85,7 @@ def rails_of(context: CompileContext) -> Rails | None:
     """Rails of the chosen servers; None without RDMA ports."""
     chosen = context.candidate
     servers = servers_named(context.spec, chosen.place, chosen.machine)
-    nic = servers.group.fabric if servers else None
+    nic = rdma_nic(servers.group, context.catalog) if servers else None
     if servers is None or nic is None:
         return None
     options = context.place.fabric or RdmaFabric()
