@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rackwright.validation.stack import check
     from rackwright.workflow.load import load, read
     from rackwright.workflow.size import preview, size
-    from rackwright.workflow.stack_preview import StackPreview
+    from rackwright.workflow.stack.stack_preview import StackPreview
 
 __all__ = [
     "Catalog",
@@ -58,7 +58,7 @@ if not TYPE_CHECKING:  # with it, type checkers accept misspelt names
             "SizingPlan": "rackwright.sizing.plan",
             "Spec": "rackwright.spec.spec",
             "StackPlan": "rackwright.stackplan",
-            "StackPreview": "rackwright.workflow.stack_preview",
+            "StackPreview": "rackwright.workflow.stack.stack_preview",
             "UserError": "rackwright.diagnostics.errors",
             "bill": "rackwright.cost.bill",
             "check": "rackwright.validation.stack",

@@ -189,7 +189,7 @@ def manifests(
     """Write every Kubernetes object of the stack as YAML, with the values of its Helm charts and a script that installs them in order."""
     from rackwright.files import write_text
     from rackwright.report.yaml_text import yaml_text
-    from rackwright.workflow.outputs import read_outputs
+    from rackwright.workflow.stack.outputs import read_outputs
 
     from rackwright_pulumi.manifest_files import manifests_of, texts_of
 

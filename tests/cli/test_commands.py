@@ -104,7 +104,7 @@ def test_warnings_of_a_spec_do_not_fail_the_plan(rackwright, stacks):
 
 def test_violated_rule_is_in_the_plan_and_stops_choose_compile_and_graph(rackwright, stacks, monkeypatch):
     broken = Problem("V-999", "a cloud would refuse it", fix="do not")
-    monkeypatch.setattr("rackwright.workflow.checked_stack.stack_problems", lambda *_: [broken])
+    monkeypatch.setattr("rackwright.workflow.stack.checked_stack.stack_problems", lambda *_: [broken])
     shown = rackwright("plan", "mistral-7b-qlora.yaml", *TODAY)
     assert shown.status == 2
     assert "V-999: a cloud would refuse it; do not" in shown.out

@@ -15,7 +15,7 @@ from rackwright.compile.storage.lustre import file_system_of
 from rackwright.sizing.node.file_system import LustreSize
 from rackwright.validation.stack.storage.lustre import delivered_throughput
 from rackwright.workflow.decision import compiled, record
-from rackwright.workflow.revalidation import revalidate
+from rackwright.workflow.recorded.revalidation import revalidate
 
 from tests import plans
 

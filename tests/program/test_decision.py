@@ -15,7 +15,7 @@ from rackwright.sizing.evaluation.evaluate import p80
 from rackwright.spec import load
 from rackwright.workflow.decision import compiled, decision_path, read_decision
 from rackwright.workflow.pipeline import Pipeline
-from rackwright.workflow.revalidation import revalidate
+from rackwright.workflow.recorded.revalidation import revalidate
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)

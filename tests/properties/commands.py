@@ -20,7 +20,7 @@ from rackwright.cli.terminal import guarded
 from rackwright.diagnostics.errors import CatalogError, UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.workflow.pipeline import Pipeline
-from rackwright.workflow.teardown import decide_for_teardown
+from rackwright.workflow.stack.teardown import decide_for_teardown
 from rackwright_pulumi.cli import register
 
 from tests.properties.inputs import Inputs

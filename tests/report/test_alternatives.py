@@ -28,7 +28,7 @@ from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rationale import rationale
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 from rich.console import Console
 
 pytestmark = pytest.mark.xdist_group("report")

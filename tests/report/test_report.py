@@ -13,7 +13,7 @@ from rackwright.report import render_report
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.workflow.pipeline import Pipeline
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 pytestmark = pytest.mark.xdist_group("report")  # plans and pages are cached
 ROOT = Path(__file__).parents[2]

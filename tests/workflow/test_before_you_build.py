@@ -17,8 +17,8 @@ from rackwright.validation.spec.registry import RULES as SPEC_RULES
 from rackwright.validation.stack import RULES as STACK_RULES
 from rackwright.validation.stack import check
 from rackwright.workflow.decision import decision_path, read_decision
-from rackwright.workflow.open_items import unsettled
 from rackwright.workflow.pipeline import Pipeline
+from rackwright.workflow.stack.open_items import unsettled
 from rackwright_pulumi.program.settings import Settings, decide
 
 from tests.sized_once import sized_once  # noqa: F401

@@ -17,8 +17,8 @@ from rackwright.report.terminal.plan import order_text
 from rackwright.sizing.size import size as sized_by_goals
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rationale import rationale
-from rackwright.workflow import buildability
 from rackwright.workflow.pipeline import Pipeline
+from rackwright.workflow.stack import buildability
 
 TODAY = date(2026, 11, 21)
 CASES = Path(__file__).parents[1] / "cases"

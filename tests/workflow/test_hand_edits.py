@@ -20,9 +20,9 @@ from rackwright.workflow import decision
 from rackwright.workflow.decision import decision_path, leaves, read_decision
 from rackwright.workflow.load import load
 from rackwright.workflow.pipeline import Pipeline
-from rackwright.workflow.recorded import recorded_rank, running_stack
+from rackwright.workflow.recorded.recorded_choice import recorded_rank, running_stack
 from rackwright.workflow.spec_digest import spec_digests
-from rackwright.workflow.teardown import decide_for_teardown
+from rackwright.workflow.stack.teardown import decide_for_teardown
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)

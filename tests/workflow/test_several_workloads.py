@@ -8,7 +8,7 @@ import pytest
 from rackwright.diagnostics.errors import UserError
 from rackwright.workflow.decision import decision_path, read_decision
 from rackwright.workflow.pipeline import Pipeline
-from rackwright.workflow.teardown import decide_for_teardown
+from rackwright.workflow.stack.teardown import decide_for_teardown
 
 EXAMPLE = Path(__file__).parents[2] / "stacks" / "assistant-eks.yaml"
 TODAY = date(2026, 11, 21)

@@ -9,7 +9,7 @@ import pytest
 from rackwright.catalog.pinned_versions import pinned_versions, support_of, support_of_image
 from rackwright.workflow.decision import decision_path
 from rackwright.workflow.pipeline import Pipeline
-from rackwright.workflow.version_age import changes_of
+from rackwright.workflow.recorded.version_age import changes_of
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rackwright.sizing.plan import SizingPlan
     from rackwright.spec import Reading, Spec
     from rackwright.stackplan import StackPlan
-    from rackwright.workflow.stack_preview import StackPreview
+    from rackwright.workflow.stack.stack_preview import StackPreview
 
 
 @dataclass(frozen=True)

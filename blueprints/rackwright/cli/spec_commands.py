@@ -134,7 +134,7 @@ def choose(
 
 def _show_upgrade(session: Session, decision: "Decision", is_recorded: bool) -> None:
     """Prints every recorded version that the decision replaces, and the machines where they differ."""
-    from rackwright.workflow.version_age import changes_of
+    from rackwright.workflow.recorded.version_age import changes_of
 
     changes = changes_of(session.pipeline.recorded, decision)
     if session.as_json:

@@ -11,7 +11,7 @@ from rackwright.spec.spec import Goals
 from rackwright.wording.formatting import hours, machines, money, percent, plural, span, usd
 from rackwright.wording.rationale import compared_with
 from rackwright.wording.rejections import rejection_text
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 LIMITS_SHOWN = 6
 FRONTIER = ("rank", "machines", "time", "USD", "memory headroom", "compared with the choice")

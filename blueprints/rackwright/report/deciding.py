@@ -12,7 +12,7 @@ from rackwright.sizing.selection.near_ties import is_already_owned, near_ties, o
 from rackwright.spec.spec import Spec
 from rackwright.wording.formatting import span, usd
 from rackwright.wording.rationale import shortfall
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 EQUAL = 1e-6
 """Relative difference up to which an objective is equal."""

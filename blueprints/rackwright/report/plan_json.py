@@ -14,7 +14,7 @@ from rackwright.sizing.unit import unit_cost
 from rackwright.wording.formatting import machines
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rejections import joined_remedies, rejection_text
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 
 def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Problem] = ()) -> dict[str, Any]:

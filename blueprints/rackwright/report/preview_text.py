@@ -3,7 +3,7 @@
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.sizing.plan import SizingPlan
 from rackwright.validation.stack import QuotaNeed
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 
 def doubts(plan: SizingPlan, preview: StackPreview) -> list[tuple[Level, str]]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.diagnostics.problem import Problem
 from rackwright.spec.spec import Spec
-from rackwright.workflow.open_items import open_items, unsettled
+from rackwright.workflow.stack.open_items import open_items, unsettled
 
 if TYPE_CHECKING:
     from rackwright.cost import Bill

@@ -17,7 +17,7 @@ from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.spec.reading.read_spec import Reading
 from rackwright.spec.spec import Spec
 from rackwright.workflow.decided import Decided
-from rackwright.workflow.recorded import (
+from rackwright.workflow.recorded.recorded_choice import (
     kept_file_system,
     recorded_instead,
     recorded_rank,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rackwright.sizing.plan import Fit, SizingPlan
     from rackwright.stackplan import StackPlan
     from rackwright.workflow.decision import Decision
-    from rackwright.workflow.stack_preview import StackPreview
+    from rackwright.workflow.stack.stack_preview import StackPreview
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Pipeline(SizedSpec):
 
     def preview(self, fit: "Fit | None" = None) -> "StackPreview":
         """The stack of a fit, of the first one when None, priced and checked. Never raises UserError for what is wrong with the stack."""
-        from rackwright.workflow.stack_preview import StackPreview
+        from rackwright.workflow.stack.stack_preview import StackPreview
 
         fit = fit or self.plan.chosen
         refused = self.record_refusal
@@ -122,7 +122,7 @@ class Pipeline(SizedSpec):
 
     def update_preview(self) -> "StackPreview":
         """What an update builds, with every problem of the file, the decision and the stack. Raises UserError for an invalid file."""
-        from rackwright.workflow.stack_preview import StackPreview
+        from rackwright.workflow.stack.stack_preview import StackPreview
 
         try:
             if self.recorded is None:
@@ -190,7 +190,7 @@ class Pipeline(SizedSpec):
     def _recorded_stack(self) -> "tuple[Decision, StackPlan, tuple[Problem, ...]]":
         """The recorded decision, its stack, and what revalidation found. Raises UserError for a stale or unreadable record."""
         from rackwright.workflow.decision import compiled, decision_path
-        from rackwright.workflow.revalidation import revalidate
+        from rackwright.workflow.recorded.revalidation import revalidate
 
         assert self.recorded, "only a recorded decision has a stack"
         with self._located(self.recorded.fit.candidate.place):
@@ -212,7 +212,7 @@ class Pipeline(SizedSpec):
 
     def _decided(self, decision: "Decision", stack: "StackPlan", was: "LustreSize | None", *, recorded: bool) -> Decided:
         """The checked stack of a decision. was: the file system of the running stack."""
-        from rackwright.workflow.version_age import age_warnings
+        from rackwright.workflow.recorded.version_age import age_warnings
 
         outcome = self._outcome(stack, decision.fit)
         if outcome.errors or outcome.stack is None or outcome.bill is None:
@@ -224,7 +224,7 @@ class Pipeline(SizedSpec):
 
     def _outcome(self, stack: "StackPlan", fit: "Fit") -> "StackPreview":
         from rackwright.compile.compile_context import moment
-        from rackwright.workflow.checked_stack import checked
+        from rackwright.workflow.stack.checked_stack import checked
 
         now = moment(self.today, self.now)
         return checked(self._layered(stack), fit, self.spec, self.catalog, now, self.reading, self.content, self.is_configured)

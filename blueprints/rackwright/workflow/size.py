@@ -9,7 +9,7 @@ from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.workflow.clock import clock
 from rackwright.workflow.pipeline import Pipeline
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 
 def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = None, assumptions: Assumptions = DEFAULT) -> SizingPlan:

@@ -16,14 +16,14 @@ from rackwright.spec.reading.read_spec import Reading
 from rackwright.spec.reading.source import read_file
 from rackwright.spec.spec import Spec
 from rackwright.workflow.load import examine
-from rackwright.workflow.recorded import running_with
+from rackwright.workflow.recorded.recorded_choice import running_with
 
 if TYPE_CHECKING:
     from rackwright.sizing.node.file_system import LustreSize
     from rackwright.sizing.node.requirements import NodeRequirements
     from rackwright.sizing.plan import Fit, SizingPlan
-    from rackwright.workflow.buildability import Buildability
     from rackwright.workflow.decision import Decision
+    from rackwright.workflow.stack.buildability import Buildability
 
 
 @dataclass
@@ -68,7 +68,7 @@ class SizedSpec:
     @cached_property
     def _sized(self) -> "SizingPlan":
         from rackwright.sizing.size import size
-        from rackwright.workflow.whole_bill import StackPricing
+        from rackwright.workflow.stack.whole_bill import StackPricing
 
         with self._located():
             built = self.buildability
@@ -107,7 +107,7 @@ class SizedSpec:
 
     @cached_property
     def buildability(self) -> "Buildability":
-        from rackwright.workflow.buildability import Buildability
+        from rackwright.workflow.stack.buildability import Buildability
 
         return Buildability(self.spec, self.catalog, self.today, self.now)
 

@@ -10,8 +10,8 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.validation.spec_paths import in_spec
 from rackwright.workflow.decided import Decided
-from rackwright.workflow.outputs import read_outputs
 from rackwright.workflow.pipeline import Pipeline
+from rackwright.workflow.stack.outputs import read_outputs
 
 
 def training_job(pipeline: Pipeline, decided: Decided, name: str = "", outputs: Path | None = None) -> Job:

@@ -14,7 +14,7 @@ from rackwright.units import YEARS
 from rackwright.workflow.clock import clock
 from rackwright.workflow.decision import decision_path, renewal
 from rackwright.workflow.pipeline import Decided, Pipeline
-from rackwright.workflow.teardown import decide_for_teardown
+from rackwright.workflow.stack.teardown import decide_for_teardown
 
 BY_HAND = "run `pulumi state unprotect --all`, then `pulumi destroy`; the deletion protection of the cloud stays on"
 

@@ -40,7 +40,7 @@ from rackwright.wording.option_effects import option_text
 from rackwright.wording.plan_text import economics_with_text, with_text
 from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.wording.unit_rates import rate_text
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 REJECTIONS_SHOWN = 40
 RANKS_SHOWN = 10

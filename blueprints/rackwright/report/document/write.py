@@ -19,7 +19,7 @@ from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 from rackwright.workflow.pipeline import Pipeline
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 TEMPLATES = {".html": "report.html.j2", ".md": "report.md.j2"}
 

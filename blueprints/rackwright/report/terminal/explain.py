@@ -38,7 +38,7 @@ from rackwright.wording.plan_text import with_text
 from rackwright.wording.rationale import compared_with
 from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.wording.unit_rates import rate_text
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 FITS_SHOWN, REJECTED_SHOWN, REJECTED_OF_NAME = 3, 20, 2
 

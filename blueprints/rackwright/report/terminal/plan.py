@@ -40,7 +40,7 @@ from rackwright.wording.formatting import (
 )
 from rackwright.wording.option_effects import option_text
 from rackwright.wording.unit_rates import amount_text, rate_text
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 ALTERNATIVES, LIMITS = 3, 3
 """Shown without `--full`: candidates after the choice, and limits that reject most candidates."""

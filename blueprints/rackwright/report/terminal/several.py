@@ -16,7 +16,7 @@ from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 from rackwright.wording.formatting import accelerators, evidence, machines, money, percent, plural, span, usd
 from rackwright.wording.unit_rates import rate_text
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 COLUMNS = ("#", "machines", "USD/h", "USD/month")
 

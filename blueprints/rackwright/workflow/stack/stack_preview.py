@@ -10,7 +10,7 @@ from rackwright.sizing.plan import SizingPlan
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack import QuotaNeed
 from rackwright.wording.rejections import refusal_text
-from rackwright.workflow.open_items import open_items
+from rackwright.workflow.stack.open_items import open_items
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from rackwright.sizing.size import size
 from rackwright.spec import Spec
 from rackwright.wording.rejections import rejection_text, remedy
 from rackwright.workflow.decision import FIRST_VERSION, Decision, compiled, leaves, record, recorded_file_system, renewal
-from rackwright.workflow.recorded import moved
+from rackwright.workflow.recorded.recorded_choice import moved
 from rackwright.workflow.spec_digest import spec_digests
-from rackwright.workflow.whole_bill import StackPricing
+from rackwright.workflow.stack.whole_bill import StackPricing
 
 SENTENCES = {"binding", "digest", "plan_digest", "reason", "remedy", "scaling", "version", "warnings", "why", "words"}
 """Keys of a decision file that nothing is built from: sentences, digests and the version of the format."""

@@ -13,7 +13,7 @@ from rackwright.spec.spec import Spec
 from rackwright.stackplan import StackPlan
 from rackwright.validation.spec_paths import in_spec
 from rackwright.validation.stack import StackContext, quota_needs, refuse_broken_invariants, stack_problems
-from rackwright.workflow.stack_preview import StackPreview
+from rackwright.workflow.stack.stack_preview import StackPreview
 
 ConfigReader = Callable[[str], bool] | None
 

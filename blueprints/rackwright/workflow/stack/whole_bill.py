@@ -11,8 +11,8 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
-from rackwright.workflow.buildability import Buildability
-from rackwright.workflow.recorded import running_with
+from rackwright.workflow.recorded.recorded_choice import running_with
+from rackwright.workflow.stack.buildability import Buildability
 
 if TYPE_CHECKING:
     from rackwright.workflow.decision import Decision

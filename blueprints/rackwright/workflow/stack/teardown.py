@@ -9,7 +9,7 @@ from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Goals, Limits
 from rackwright.workflow.decision import Decision, decision_path
 from rackwright.workflow.pipeline import Decided, Pipeline
-from rackwright.workflow.revalidation import revalidate
+from rackwright.workflow.recorded.revalidation import revalidate
 
 
 def decide_for_teardown(pipeline: Pipeline) -> Decided:
