@@ -5,7 +5,7 @@ from functools import partial
 
 from rich.console import Console
 
-from rackwright.report.goals import limits_of_workload, tightest
+from rackwright.report.goals import limits, limits_of_workload, tightest
 from rackwright.report.groups import shape
 from rackwright.report.preview_text import quota_increases, quota_words
 from rackwright.report.terminal.bill import bill_text, show_bill

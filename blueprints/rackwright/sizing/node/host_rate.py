@@ -75,7 +75,7 @@ def host_rate(host: NodeHost, sample: SampleWork, wanted_per_s: float, b: NodeAs
     return HostRate(limits[term], term)
 
 
-def processor_rate(host: Host, sample: SampleWork, wanted_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float | None:
+def processor_rate(host: NodeHost, sample: SampleWork, wanted_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float | None:
     """Samples per second at which the vCPUs of the host are busy; None where they are not published or have no work for a sample."""
     if not (host.vcpus and sample.vcpu_s):
         return None
@@ -83,7 +83,7 @@ def processor_rate(host: Host, sample: SampleWork, wanted_per_s: float, b: NodeA
     return max(host.vcpus - b.system_vcpus, 0.5) / each
 
 
-def needed_vcpus(host: Host, sample: SampleWork, per_s: float, wanted_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
+def needed_vcpus(host: NodeHost, sample: SampleWork, per_s: float, wanted_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
     """Whole vCPUs with which `processor_rate` is at least `per_s`. wanted_per_s: as of `host_rate`."""
     share = min(per_s / wanted_per_s, 1.0) if wanted_per_s else 1.0
     return float(math.ceil(b.system_vcpus + host.worker_vcpus * host.accelerators * share + per_s * sample.vcpu_s - 1e-9))

@@ -130,7 +130,9 @@ def _wanted_per_node(fit: Fit) -> float:
     """Samples per second that the accelerators of one node process, of a fit that its hosts limit those without the limit."""
     for note in fit.tightest:
         if note.kind in (NoteKind.HOST_LIMIT, NoteKind.HOST_LIMIT_OF_SERVICE):
-            return float(note.values["wanted_per_s"]) / (fit.candidate.nodes if note.kind is NoteKind.HOST_LIMIT else 1)
+            wanted = note.values["wanted_per_s"]
+            assert isinstance(wanted, int | float)
+            return wanted / (fit.candidate.nodes if note.kind is NoteKind.HOST_LIMIT else 1)
     c, each = fit.candidate, fit.speed.samples_per_s or 0.0
     return each * c.accelerators_per_node if fit.duration_s is None else each / c.nodes
 
