@@ -13,3 +13,12 @@ def after(plan: StackPlan, key: str) -> tuple[str, ...]:
 
 def release(plan: StackPlan, name: str) -> ReleasePlan:
     return next(r for r in plan.releases if r.name == name)
+
+
+def objects(plan: StackPlan, kind: str) -> list[dict]:
+    return [manifest.body for manifest in plan.manifests if manifest.body["kind"] == kind]
+
+
+def one(plan: StackPlan, kind: str) -> dict:
+    (found,) = objects(plan, kind)
+    return found

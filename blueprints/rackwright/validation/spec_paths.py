@@ -20,6 +20,7 @@ ORIGINS = {
     stack: spec
     for spec, stacks in {
         "{place}": "place pools",
+        "{place}.inventory": "installed",
         "{place}.regions": "place.region",
         "{place}.zones": "place.zone place.zone_assumed place.control_zones lustre.zone box.zone pools.*.zones extra_pools.*.zones",
         "{account}": "place.account",
