@@ -137,7 +137,7 @@ def test_adapters_of_an_image_service_take_memory_and_time():
     for machine in both:
         before, after = plain[machine], many[machine]
         assert after.memory.weights_bytes - before.memory.weights_bytes == pytest.approx(8 * 0.1 * 2 * network("sdxl").total)
-        assert after.speed.unloaded_s == pytest.approx(1.1 * (before.speed.unloaded_s or 0))
+        assert after.speed.unloaded_s == pytest.approx(1.1 * (before.speed.unloaded_s or 0), rel=0.01), "hosts encode both alike"
 
 
 def test_no_warning_about_images_that_are_counted():

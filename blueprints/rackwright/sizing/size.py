@@ -13,7 +13,7 @@ from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.calibrated import calibrated
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
-from rackwright.sizing.evaluation.host_limits import served_by_hosts
+from rackwright.sizing.evaluation.host_limits import accelerator_job, served_by_hosts
 from rackwright.sizing.evaluation.option_effects import option_effects
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.evaluation.transfers import location, named_buckets
@@ -156,7 +156,7 @@ def _evaluations(
 ) -> Iterator[tuple[Offer, int, Fit | Rejected]]:
     """Every evaluated candidate with the number of layouts searched; larger counts of a machine are skipped once they cannot help."""
     fleet = searchable_fleet(spec, catalog, a, today)
-    found = search(inputs.job, fleet.machines, a, calibrated(spec)) if fleet.targets else []
+    found = search(accelerator_job(inputs.job, goals.work), fleet.machines, a, calibrated(spec)) if fleet.targets else []
     for entry in fleet.entries:
         offer, max_cost_usd = entry.offer, 0.0
         for nodes, target in entry.counts or ((offer.nodes or 1, -1),):

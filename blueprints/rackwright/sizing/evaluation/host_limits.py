@@ -61,11 +61,41 @@ def decoding_s(machine: Machine, accelerator: Accelerator | None, per_s: float, 
     return work.sample.vcpu_s / max(1 - per_s / able, IDLE_SHARE) if able else work.sample.vcpu_s
 
 
+def host_reserve_s(job: Job, work: HostWork) -> float:
+    """Seconds of the latency goal that the search leaves to the processors: the work on a sample, and a wait as long at half their use.
+
+    0 for jobs without such a goal, and where the reserve would take most of it: the goal then fails with the numbers of the accelerators.
+    """
+    if not isinstance(job, ServingJob) or job.ends or not job.ttft_s or not work.has_samples:
+        return 0.0
+    reserve = 2 * work.sample.vcpu_s
+    return reserve if 2 * reserve < job.ttft_s else 0.0
+
+
+def accelerator_job(job: Job, work: HostWork) -> Job:
+    """The job with the part of its latency goal that is left to the accelerators."""
+    if not (reserve := host_reserve_s(job, work)):
+        return job
+    assert isinstance(job, ServingJob)
+    assert job.ttft
+    return replace(job, ttft=(job.ttft[0] - reserve, job.ttft[1]))
+
+
+def _against_whole_goal(rejection: Rejection, reserve_s: float) -> Rejection:
+    """A rejection by the accelerators' part of the goal, with the reserve in both numbers."""
+    if rejection.limit is not Limit.LATENCY or rejection.need is None or rejection.have is None:
+        return rejection
+    p50 = rejection.p50 if rejection.p50 is None else rejection.p50 + reserve_s * 1000
+    return replace(rejection, need=rejection.need + reserve_s * 1000, have=rejection.have + reserve_s * 1000, p50=p50)
+
+
 def served_by_hosts(found: Outcome, job: Job, machine: Machine, accelerator: Accelerator | None, work: HostWork, a: Assumptions) -> Outcome:
     """The outcome of a service with the work of its hosts: their seconds in both latencies, and more machines where their rate needs them.
 
     Machines that are added for their hosts have a replica on every accelerator. Other outcomes stay as they are.
     """
+    if reserve := host_reserve_s(job, work):
+        found = replace(found, rejections=tuple(_against_whole_goal(rejection, reserve) for rejection in found.rejections))
     s, each = found.speed, machine.accelerator_count
     if not isinstance(job, ServingJob) or job.ends or found.rejections or not s.samples_per_s or not each or not work.has_samples:
         return found

@@ -5,7 +5,7 @@ from datetime import date
 from rackwright.catalog.read import Catalog
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.calibrated import calibrated
-from rackwright.sizing.evaluation.host_limits import fed_by_host, served_by_hosts
+from rackwright.sizing.evaluation.host_limits import accelerator_job, fed_by_host, served_by_hosts
 from rackwright.sizing.inputs.workload_inputs import workload_inputs
 from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.offers.node_counts import searchable_fleet
@@ -25,8 +25,9 @@ def outcome_of(spec: Spec, candidate: Candidate, catalog: Catalog, a: Assumption
         for nodes, target in entry.counts:
             made = entry.offer.candidate(candidate.nodes if inputs.serves else nodes, candidate.parallelism, candidate.precision)
             if identity(made) == identity(candidate):
-                (found,) = search(inputs.job, TargetArrays.of((fleet.targets[target],)), a, calibrated(spec))
                 work, offer = HostWork.of(spec, inputs.facts, catalog), entry.offer
+                job = accelerator_job(inputs.job, work)
+                (found,) = search(job, TargetArrays.of((fleet.targets[target],)), a, calibrated(spec))
                 served = served_by_hosts(found, inputs.job, offer.machine, offer.accelerator, work, a)
                 return fed_by_host(offer, nodes, served, work)[0]
     return None
