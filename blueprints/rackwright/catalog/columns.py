@@ -28,7 +28,7 @@ MB_S = times(1e6)
 TERA = times(1e12)
 SIZES = ("min", "second", "step", "max", "large_step", "large_step_above", "server")
 MODES = many(CapacityMode)
-PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "box-image", "server-image", "network-image")
+PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "box-image", "server-image", "network-image", "fabric-image")
 KIND = one_of("gpu", "tpu", "neuron", "cpu", "other")
 PRICED = same(yes, "illustrative") | same(words, "notes")
 DOUBTS: dict[str, tuple[str, Parse]] = {"conflict": ("conflict", words), "notes": ("notes", words)}
@@ -141,7 +141,7 @@ FABRICS = sourced_table(
     same(Fabric, "fabric"),
     same(maybe(count), "interfaces lustre_interfaces mtu"),
     same(many(count), "cards ip_cards"),
-    same(words, "generation rdma network_profile device_mode first_interface"),
+    same(words, "generation rdma network_profile device_mode first_interface managed_networks_from"),
     same(maybe(yes), "gpudirect needs_whole_fabric"),
     same(count, "gvnic_networks rdma_subnets"),
     same(many(), "gke_min_versions"),

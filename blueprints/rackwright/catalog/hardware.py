@@ -206,7 +206,8 @@ class FabricLayout:
     IP bandwidth; `lustre_interfaces` of them read an FSx file system; `gpudirect`: whether the fabric reads and writes device memory, None:
     not published for the type; `needs_whole_fabric`: training must attach all interfaces. GCP: `gvnic_networks` extra VPCs with one subnet
     each, `rdma_subnets` subnets of one RDMA VPC made with `network_profile` (zonal: prefix it with `ZONE-`); `first_interface` is the pod
-    interface of the first fabric NIC; `device_mode` that of the GKENetworkParamSet.
+    interface of the first fabric NIC; `device_mode` that of the GKENetworkParamSet; `managed_networks_from`: GKE release from which it
+    makes these networks itself and gives their interfaces to pods by DRA.
     """
 
     machine: str
@@ -228,6 +229,7 @@ class FabricLayout:
     first_interface: str
     mtu: int | None
     gke_min_versions: tuple[str, ...]
+    managed_networks_from: str
     conflict: str
     notes: str
     source: str

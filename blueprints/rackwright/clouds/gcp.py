@@ -17,7 +17,7 @@ def _label_error(key: str, value: str) -> str:
 GCP = CloudProfile(
     name="gcp",
     owner_field="project",
-    blueprints=frozenset({"inference-fleet", "tpu-pod"}),
+    blueprints=frozenset({"training-cluster", "inference-fleet", "tpu-pod"}),
     zone_separator="-",
     has_zone_names=True,
     # London (europe-west2) and Zurich (europe-west6) are outside the European Union.

@@ -13,6 +13,7 @@ from rackwright.compile.blueprints.inference_fleet_gke import gke_fleet_plan
 from rackwright.compile.blueprints.inference_fleet_own import own_fleet_plan
 from rackwright.compile.blueprints.tpu_pod import tpu_plan
 from rackwright.compile.blueprints.training_cluster import training_plan
+from rackwright.compile.blueprints.training_cluster_gke import gke_training_plan
 from rackwright.compile.blueprints.training_cluster_own import own_training_plan
 from rackwright.compile.compile_context import NEW_STACK, CompileContext, RunningStack
 from rackwright.compile.cost_alerts import with_cost_alerts
@@ -32,6 +33,7 @@ from rackwright.validation.spec import candidate_problems
 PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = {
     (BlueprintKind.BOX, AWS.name): box_plan,
     (BlueprintKind.TRAINING_CLUSTER, AWS.name): training_plan,
+    (BlueprintKind.TRAINING_CLUSTER, GCP.name): gke_training_plan,
     (BlueprintKind.INFERENCE_FLEET, AWS.name): eks_fleet_plan,
     (BlueprintKind.INFERENCE_FLEET, GCP.name): gke_fleet_plan,
     (BlueprintKind.TPU_POD, GCP.name): tpu_plan,

@@ -10,6 +10,7 @@ text with several is `{"$format": "...{0}...", "$refs": ["bucket.data.name"]}`, 
     network.id, network.subnet_ids                           place.account, place.project, place.region
     network.machine_subnet_id, network.fabric_group_id       secret.<name of the spec's secrets>
     network.machine_subnet_id.<number from 2>, of a fleet's further zones
+    network.accelerator.<name>.vpc, network.accelerator.<name>.subnet
     karpenter.queue_name, karpenter.node_role_name
 
 Neutral names in the fields below (a component maps each to its cloud, and rejects unknown ones):
@@ -26,7 +27,7 @@ Neutral names in the fields below (a component maps each to its cloud, and rejec
 """
 
 from rackwright.stackplan.cluster import AddonPlan, ClusterPlan, KarpenterPlan, ManifestPlan, ReleasePlan
-from rackwright.stackplan.network import NetworkPlan, SubnetPlan
+from rackwright.stackplan.network import AcceleratorNetworkPlan, NetworkPlan, SubnetPlan
 from rackwright.stackplan.nodes import BoxPlan, CapacityPlan, NicPlan, PoolPlan, TaintPlan
 from rackwright.stackplan.place import CostAlertsPlan, Grant, IdentityPlan, KeyPlan, PlacePlan, is_zone_id
 from rackwright.stackplan.plan import (
@@ -43,7 +44,7 @@ from rackwright.stackplan.refs import REFS, BlueprintKind, Existing, FromStack, 
 from rackwright.stackplan.storage import BucketPlan, DiskPlan, LustrePlan
 
 __all__ = [
-    "LAYERS", "REFS", "STACK_PLAN_VERSION", "AddonPlan", "BlueprintKind", "BoxPlan", "BucketPlan", "CapacityPlan", "ClusterPlan",
+    "LAYERS", "REFS", "STACK_PLAN_VERSION", "AcceleratorNetworkPlan", "AddonPlan", "BlueprintKind", "BoxPlan", "BucketPlan", "CapacityPlan", "ClusterPlan",
     "CostAlertsPlan", "DiskPlan", "Existing", "FabricExpectation", "FromStack", "Grant", "IdentityPlan", "KarpenterPlan", "KeyPlan",
     "LustrePlan", "ManifestPlan", "NetworkPlan", "NicPlan", "PlacePlan", "PoolPlan", "ReleasePlan", "StackPlan", "SubnetPlan",
     "TaintPlan", "VersionPins", "digest_of_refs", "format_refs", "is_zone_id", "machine_layer", "ref", "upstream_layers", "used_layers",

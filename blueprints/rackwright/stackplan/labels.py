@@ -7,6 +7,11 @@ HUGE_PAGES, HUGE_PAGE_MIB = "hugepages-2Mi", 2
 EFA_NODE_HUGE_PAGES, HUGE_PAGES_MIB = 5128, 5120
 """Huge pages that EKS images reserve on a node with EFA, which are no ordinary memory; and MiB that a pod with EFA requests of them
 (https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html)."""
+RDMA_RESOURCE, RDMA_DEVICE_CLASS, RDMA_CLAIM = "mrdma.google.com/interface", "mrdma.google.com", "rdma"
+"""RDMA interfaces on GKE: the name under which queues count them, device class (GoogleCloudPlatform/container-engine-accelerators@992db812
+gpudirect-rdma), and name of the claim template."""
+MANAGED_NETWORKS_LABEL = "cloud.google.com/gke-networking-dra-driver"
+"""Node label with which GKE gives further interfaces to pods by DRA (GoogleCloudPlatform/cluster-toolkit@1047080 gke-node-pool)."""
 RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}
 ROLE_LABEL = "rackwright/role"
 QUEUES_LABEL = "rackwright/queues"

@@ -21,6 +21,19 @@ class SubnetPlan:
 
 
 @dataclass(frozen=True)
+class AcceleratorNetworkPlan:
+    """A further VPC of a GCP network with one subnet, for one interface of every accelerator machine.
+
+    name: of the VPC's resources, and of the Kubernetes network by which pods use it. device_mode: of its GKENetworkParamSet.
+    """
+
+    name: str
+    cidr: str
+    mtu: int
+    device_mode: str = "NetDevice"
+
+
+@dataclass(frozen=True)
 class NetworkPlan:
     """A network. existing_id set: only the EFA security group is created, and `subnets` describes the existing ones in order.
 
@@ -38,6 +51,8 @@ class NetworkPlan:
     mtu: int | None = None
     existing_id: Existing = ""
     existing_subnet_ids: tuple[Existing, ...] = ()
+    accelerator_networks: tuple[AcceleratorNetworkPlan, ...] = ()
+    """In the order of the machines' interfaces"""
 
     @property
     def endpoint_zones(self) -> tuple[str, ...]:

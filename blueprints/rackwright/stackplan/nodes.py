@@ -6,8 +6,9 @@ from rackwright.stackplan.capacity import ADJACENT_MODES
 from rackwright.stackplan.labels import RESOURCES, ROLE_LABEL
 from rackwright.stackplan.storage import DiskPlan
 
-MEMORY_LOCKING_FABRICS = ("efa", "infiniband", "roce")
-"""Fabrics whose RDMA registers memory, which pods may lock only in a namespace of the level `privileged`."""
+PRIVILEGED_FABRICS = ("efa", "infiniband", "roce", "tcpx", "tcpxo")
+"""Fabrics whose RDMA registers memory, or whose libraries and sockets are folders of the node: pods may lock memory and mount such folders
+only in a namespace of the level `privileged`."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class PoolPlan:
     @property
     def pod_security(self) -> str:
         """Pod security level of the namespace of the pool's jobs: RDMA (IPC_LOCK) and libtpu (SYS_RESOURCE) lock memory."""
-        locks_memory = self.resource == RESOURCES["tpu"] or self.fabric in MEMORY_LOCKING_FABRICS
+        locks_memory = self.resource == RESOURCES["tpu"] or self.fabric in PRIVILEGED_FABRICS
         return "privileged" if locks_memory else "baseline"
 
     @property

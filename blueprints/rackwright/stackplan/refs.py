@@ -23,6 +23,8 @@ REFS = (
     "network.machine_subnet_id",
     "network.machine_subnet_id.*",
     "network.fabric_group_id",
+    "network.accelerator.*.vpc",
+    "network.accelerator.*.subnet",
     "key.id",
     "key.arn",
     "place.account",

@@ -10,6 +10,7 @@ from pulumi_kubernetes import Provider
 from rackwright.stackplan import PoolPlan, StackPlan
 
 from rackwright_pulumi.gcp import CLOUD
+from rackwright_pulumi.gcp.accelerator_networks import GcpAcceleratorNetworks
 from rackwright_pulumi.gcp.cluster import GcpCluster
 from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpWorkloadIdentity
 from rackwright_pulumi.gcp.network import GcpNetwork
@@ -40,6 +41,7 @@ class GkeParts:
         self.parent, self.name, self.plan, self.teardown = parent, name, plan, teardown
         self.child_opts = ResourceOptions(parent=parent)
         self.network = self.build_network()
+        self.further = self.build_accelerator_networks()
         number = project_number or get_project_output(project_id=self.network.project, opts=InvokeOutputOptions(parent=parent)).number
         self.storage = self.build_storage(number)
         self.bucket_names: Output[Mapping[str, str]] = Output.all(**self.storage.bucket_names)
@@ -68,6 +70,21 @@ class GkeParts:
                 "network": self.plan.network,
                 "services": self.plan.services,
                 "project": self.plan.place.account,
+                "region": self.plan.place.region,
+                "teardown": self.teardown,
+            },
+            self.child_opts,
+        )
+
+    def build_accelerator_networks(self) -> GcpAcceleratorNetworks | None:
+        """Networks of the accelerators' further interfaces; None for a plan without them."""
+        if not self.plan.network.accelerator_networks:
+            return None
+        return GcpAcceleratorNetworks(
+            child(self.name, "fabric"),
+            {
+                "networks": self.plan.network.accelerator_networks,
+                "project": self.network.project,
                 "region": self.plan.place.region,
                 "teardown": self.teardown,
             },
@@ -116,6 +133,7 @@ class GkeParts:
         )
 
     def build_pool(self, plan: PoolPlan) -> GcpPool:
+        further = self.further if plan.role == "accelerator" else None
         return GcpPool(
             child(self.name, plan.name),
             {
@@ -126,6 +144,7 @@ class GkeParts:
                 "cluster_name": self.cluster.cluster_name,
                 "node_account": self.nodes.email,
                 "disk_key_id": self.storage.key_for["disks"],
+                "networks": [(further.vpcs[key], further.subnets[key]) for key in further.vpcs] if further else [],
             },
             self.child_opts,
         )
@@ -167,6 +186,7 @@ class GkeParts:
     def _refs(self, grants: GcpWorkloadIdentity) -> dict[str, RefValue]:
         """Values of all Refs of a plan (rackwright.stackplan)."""
         names = self.storage.bucket_names
+        vpcs, subnets = (self.further.vpcs, self.further.subnets) if self.further else ({}, {})
         return {
             "cluster.name": self.cluster.cluster_name,
             "cluster.endpoint": self.cluster.endpoint,
@@ -177,6 +197,8 @@ class GkeParts:
             "place.account": self.network.project,
             "place.project": self.network.project,
             "place.region": self.plan.place.region,
+            **{f"network.accelerator.{key}.vpc": vpc for key, vpc in vpcs.items()},
+            **{f"network.accelerator.{key}.subnet": subnet for key, subnet in subnets.items()},
             **{f"bucket.{key}.name": name for key, name in names.items()},
             **{f"bucket.{key}.url": Output.concat("gs://", name) for key, name in names.items()},
             **{f"identity.{key}.principal": principal for key, principal in grants.principals.items()},

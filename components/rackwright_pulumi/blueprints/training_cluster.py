@@ -11,6 +11,7 @@ from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.aws import CLOUD as AWS
 from rackwright_pulumi.aws.inputs import AwsInputs
 from rackwright_pulumi.check_args import check_args
+from rackwright_pulumi.gcp import CLOUD as GCP
 from rackwright_pulumi.kubernetes import CLOUD as KUBERNETES
 from rackwright_pulumi.outputs import fabric_output
 from rackwright_pulumi.unsupported import Unsupported
@@ -19,18 +20,19 @@ from rackwright_pulumi.unsupported import Unsupported
 class TrainingClusterArgs(AwsInputs):
     """plan: a StackPlan of kind training-cluster. teardown: remove every protection. secrets: by their name in manifests.
 
-    admin_arns: further administrators, known only at deployment.
+    admin_arns: further administrators, known only at deployment (AWS). project_number: of the GCP project; looked up by default.
     """
 
     plan: PlanInput
     teardown: NotRequired[bool]
     secrets: NotRequired[Mapping[str, Input[str]]]
     admin_arns: NotRequired[Sequence[Input[str]]]
+    project_number: NotRequired[Input[str]]
 
 
 class TrainingCluster(pulumi.ComponentResource):
-    """An EKS cluster with accelerator pools on EFA, a parallel file system and job queues; or queues, operators and InfiniBand networks
-    in an existing cluster on own servers. Raises Unsupported for any other cloud.
+    """An EKS cluster with accelerator pools on EFA, a parallel file system and job queues; a GKE cluster with GPU pools on TCPX, TCPXO or
+    RoCE, buckets and job queues; or queues, operators and InfiniBand networks in an existing cluster on own servers. Raises Unsupported for any other cloud.
 
     Jobs are not part of it; submit them to its queues.
     """
@@ -68,11 +70,17 @@ def _on_eks(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: 
     return eks_parts(parent, name, plan, args).outputs
 
 
+def _on_gke(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: TrainingClusterArgs) -> dict[str, Any]:
+    from rackwright_pulumi.blueprints.gke import GkeParts
+
+    return GkeParts(parent, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number")).outputs
+
+
 def _on_own_servers(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: TrainingClusterArgs) -> dict[str, Any]:
     from rackwright_pulumi.blueprints.own_cluster import own_cluster_parts
 
     return own_cluster_parts(parent, name, plan, args, args.get("secrets", {})).outputs
 
 
-CLOUDS = {AWS: _on_eks, KUBERNETES: _on_own_servers}
+CLOUDS = {AWS: _on_eks, GCP: _on_gke, KUBERNETES: _on_own_servers}
 """Cloud to the function that builds its parts; each imports only its cloud's SDK."""

@@ -47,6 +47,7 @@ from rackwright.stackplan import AddonPlan, ClusterPlan
 
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.check_args import check_args
+from rackwright_pulumi.gcp.kubeconfig import kubeconfig, kubeconfig_command
 from rackwright_pulumi.gcp.labels import gcp_labels, guard
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
@@ -60,35 +61,6 @@ CREATE_WITHIN = "45m"
 
 PRIVATE_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 """Of RFC 1918: networks that can be connected to the cluster's."""
-GET_CREDENTIALS = {"network": "--internal-ip", "ranges": "", "internet": "--dns-endpoint"}
-"""API scope to the option of `gcloud container clusters get-credentials`."""
-
-KUBECONFIG = """\
-apiVersion: v1
-kind: Config
-current-context: {0}
-clusters:
-- name: {0}
-  cluster:
-    server: https://{1}{2}
-contexts:
-- name: {0}
-  context:
-    cluster: {0}
-    user: {0}
-users:
-- name: {0}
-  user:
-    exec:
-      apiVersion: client.authentication.k8s.io/v1beta1
-      command: gke-gcloud-auth-plugin
-      provideClusterInfo: true
-      interactiveMode: IfAvailable
-      installHint: gcloud components install gke-gcloud-auth-plugin
-"""
-AUTHORITY = """
-    certificate-authority-data: {0}"""
-"""Of the IP endpoint. Clients trust the certificate of the DNS endpoint without it."""
 
 
 class GcpClusterArgs(TypedDict):
@@ -135,15 +107,8 @@ class GcpCluster(pulumi.ComponentResource):
         self.workload_pool = cluster.workload_identity_config.workload_pool
         _access(self, name, plan, cluster.project)
         self.endpoint, authority = _address(cluster, plan)
-        self.kubeconfig = Output.secret(Output.format(KUBECONFIG, cluster.name, self.endpoint, authority))
-        option = GET_CREDENTIALS[plan.api_scope]
-        self.kubeconfig_command = Output.format(
-            "gcloud container clusters get-credentials {0} --location {1} --project {2}{3}",
-            cluster.name,
-            cluster.location,
-            cluster.project,
-            f" {option}" if option else "",
-        )
+        self.kubeconfig = kubeconfig(cluster.name, self.endpoint, authority)
+        self.kubeconfig_command = kubeconfig_command(cluster.name, cluster.location, cluster.project, plan.api_scope)
         self.register_outputs({"clusterName": cluster.name, "endpoint": self.endpoint, "kubeconfigCommand": self.kubeconfig_command})
 
     def _cluster(self, name: str, plan: ClusterPlan, args: GcpClusterArgs) -> Cluster:
@@ -192,16 +157,16 @@ def _access(parent: pulumi.Resource, name: str, plan: ClusterPlan, project: Inpu
             IAMMember(child(name, kind, key), project=project, role=role, member=member, opts=ResourceOptions(parent=parent))
 
 
-def _address(cluster: Cluster, plan: ClusterPlan) -> tuple[Output[str], Output[str]]:
-    """The host of the endpoint that the plan opens, and the lines of its certificate authority for a kubeconfig.
+def _address(cluster: Cluster, plan: ClusterPlan) -> tuple[Output[str], Output[str] | None]:
+    """The host of the endpoint that the plan opens, and its certificate authority for a kubeconfig, None where clients trust it without.
 
     In a preview the parent objects are known, because they are inputs too, so the values depend on the cluster's id.
     """
     if plan.api_scope == "internet":
         name = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
-        return Output.all(cluster.id, name).apply(lambda values: values[1]), Output.from_input("")
+        return Output.all(cluster.id, name).apply(lambda values: values[1]), None
     authority = Output.all(cluster.id, cluster.master_auth.cluster_ca_certificate).apply(lambda values: values[1])
-    return cluster.endpoint, Output.format(AUTHORITY, authority)
+    return cluster.endpoint, authority
 
 
 def _maintenance() -> ClusterMaintenancePolicyArgs:

@@ -1,7 +1,7 @@
 """GKE node pool: system nodes, GPU nodes, or one TPU slice."""
 
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import CustomTimeouts, Input, Output, ResourceOptions
@@ -10,6 +10,7 @@ from pulumi_gcp.container import (
     NodePool,
     NodePoolAutoscalingArgs,
     NodePoolManagementArgs,
+    NodePoolNetworkConfigAdditionalNodeNetworkConfigArgs,
     NodePoolNetworkConfigArgs,
     NodePoolNodeConfigArgs,
     NodePoolNodeConfigEphemeralStorageLocalSsdConfigArgs,
@@ -43,7 +44,7 @@ CREATE_WITHIN = "60m"
 
 
 class GcpPoolArgs(TypedDict):
-    """pool: a PoolPlan. tags: pairs."""
+    """pool: a PoolPlan. tags: pairs. networks: (VPC, subnet) of each further interface of the machine, in order."""
 
     pool: Part[PoolPlan]
     tags: Part[Sequence[tuple[str, str]]]
@@ -52,6 +53,7 @@ class GcpPoolArgs(TypedDict):
     cluster_name: Input[str]
     node_account: Input[str]
     disk_key_id: Input[str]
+    networks: NotRequired[Sequence[tuple[Input[str], Input[str]]]]
 
 
 class GcpPool(pulumi.ComponentResource):
@@ -80,7 +82,7 @@ class GcpPool(pulumi.ComponentResource):
             max_pods_per_node=plan.max_pods,
             management=NodePoolManagementArgs(auto_repair=not flex, auto_upgrade=True),
             upgrade_settings=None if flex else upgrades,
-            network_config=NodePoolNetworkConfigArgs(enable_private_nodes=True),
+            network_config=_interfaces(plan, args.get("networks", ())),
             placement_policy=self._placement(name, plan, args),
             node_config=_node(plan, args),
             **_size(plan),
@@ -132,6 +134,19 @@ def _bounds(plan: PoolPlan, minimum: int) -> NodePoolAutoscalingArgs:
     if plan.resource == TPU:
         return NodePoolAutoscalingArgs(min_node_count=minimum, max_node_count=plan.nodes_max, location_policy=policy)
     return NodePoolAutoscalingArgs(total_min_node_count=minimum, total_max_node_count=plan.nodes_max, location_policy=policy)
+
+
+def _interfaces(plan: PoolPlan, networks: Sequence[tuple[Input[str], Input[str]]]) -> NodePoolNetworkConfigArgs:
+    """Private nodes. Their further interfaces are in the stack's networks, or in those of GKE's accelerator network profile.
+
+    https://cloud.google.com/kubernetes-engine/docs/how-to/config-auto-net-for-accelerators
+    """
+    attached = [NodePoolNetworkConfigAdditionalNodeNetworkConfigArgs(network=vpc, subnetwork=subnet) for vpc, subnet in networks]
+    return NodePoolNetworkConfigArgs(
+        enable_private_nodes=True,
+        additional_node_network_configs=attached or None,
+        accelerator_network_profile="auto" if plan.devices == "dra" else None,
+    )
 
 
 def _node(plan: PoolPlan, args: GcpPoolArgs) -> NodePoolNodeConfigArgs:

@@ -5,13 +5,14 @@ import math
 
 from rackwright.clouds import profile
 from rackwright.compile.jobs.environment import MASTER_PORT, environment
+from rackwright.compile.jobs.fabric_pod import fabric_pod
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.launcher import command_of
 from rackwright.compile.jobs.paths import SCRATCH, SHARED, shared_claims
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.kubernetes.own.rails import NETWORKS_ANNOTATION
 from rackwright.compile.operators.queues import HOST_LABEL, HUGE_PAGES_MIB, QueueQuota
-from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, RESOURCES_ANNOTATION, ROLE_LABEL
+from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, RESOURCES_ANNOTATION, ROLE_LABEL
 
 API = "jobset.x-k8s.io/v1alpha2"
 """The API that the pinned chart serves."""
@@ -52,14 +53,16 @@ def _job(job: JobContext) -> Body:
         "completionMode": "Indexed",
         "backoffLimit": 0,
         "podFailurePolicy": {"rules": INTERRUPTED},
-        "template": {"metadata": {"annotations": _topology(job) | _networks(job)}, "spec": _pod(job)},
+        "template": {"metadata": {"annotations": _topology(job) | _networks(job) | fabric_pod(job).annotations}, "spec": _pod(job)},
     }
 
 
 def _pod(job: JobContext) -> Body:
     volumes, mounts = _volumes(job)
     claims = _claims(job)
-    own = {"resourceClaims": [{"name": EFA_CLAIM, "resourceClaimTemplateName": name} for name in claims]} if claims else {}
+    own: Body = {"resourceClaims": [{"name": _claim(job), "resourceClaimTemplateName": name} for name in claims]} if claims else {}
+    sidecars = fabric_pod(job).sidecars
+    own |= {"initContainers": [*sidecars]} if sidecars else {}
     return {
         "restartPolicy": "Never",
         "serviceAccountName": job.account,
@@ -76,12 +79,12 @@ def _pod(job: JobContext) -> Body:
 
 def _container(job: JobContext, mounts: list[Body]) -> Body:
     amounts = _resources(job)
-    claims = {"claims": [{"name": EFA_CLAIM}]} if _claims(job) else {}
+    claims = {"claims": [{"name": _claim(job)}]} if _claims(job) else {}
     ports = SLICE_PORTS if job.pool.topology else (MASTER_PORT,)
     return {
         "name": "trainer",
         "image": job.run.image,
-        "command": command_of(job),
+        "command": fabric_pod(job).command(command_of(job)),
         "env": environment(job),
         "ports": [{"containerPort": port} for port in ports],
         "resources": {"requests": amounts, "limits": dict(amounts)} | claims,
@@ -94,7 +97,7 @@ def _added_rights(job: JobContext) -> Body:
     """RDMA locks memory; libtpu raises the limit of locked memory."""
     if job.pool.topology:
         return {"add": ["SYS_RESOURCE"]}
-    return {"add": ["IPC_LOCK"]} if _uses_fabric(job) or job.fabric_config else {}
+    return {"add": ["IPC_LOCK"]} if _uses_fabric(job) or job.fabric_config or fabric_pod(job).locks_memory else {}
 
 
 def _resources(job: JobContext) -> Body:
@@ -122,9 +125,15 @@ def _uses_fabric(job: JobContext) -> bool:
 
 
 def _claims(job: JobContext) -> list[str]:
-    """Name of the claim template for the pool's EFA interfaces, where the DRA driver provides them."""
-    templates = job.objects("ResourceClaimTemplate")
-    return [templates[0]["metadata"]["name"]] if templates and job.pool.devices == "dra" and _uses_fabric(job) else []
+    """Name of the claim template for the pool's fabric interfaces, where a DRA driver provides them."""
+    templates = job.objects("ResourceClaimTemplate") if job.pool.devices == "dra" and job.fit.candidate.is_spread else []
+    return [templates[0]["metadata"]["name"]] if templates else []
+
+
+def _claim(job: JobContext) -> str:
+    """Name of the claim in the pod: that of the request in its template."""
+    (template, *_) = job.objects("ResourceClaimTemplate")
+    return template["spec"]["spec"]["devices"]["requests"][0]["name"]
 
 
 def _volumes(job: JobContext) -> tuple[list[Body], list[Body]]:
@@ -142,7 +151,8 @@ def _volumes(job: JobContext) -> tuple[list[Body], list[Body]]:
     if job.pool.local_nvme and not profile(job.stack.place.cloud).is_owned:
         volumes.append({"name": "scratch", "emptyDir": {}})
         mounts.append({"name": "scratch", "mountPath": SCRATCH})
-    return volumes, mounts
+    fabric = fabric_pod(job)
+    return [*volumes, *fabric.volumes], [*mounts, *fabric.volume_mounts]
 
 
 def _node_selector(job: JobContext) -> dict[str, str]:

@@ -100,6 +100,13 @@ def allow_within(namespace: str) -> ManifestPlan:
     return allow(namespace, "allow-within", ingress=[{"from": peers}], egress=[{"to": peers}])
 
 
+def device_claim(namespace: str, name: str, device_class: str, count: int, after: tuple[str, ...] = (), request: str = "") -> ManifestPlan:
+    """A claim template for `count` devices of a class. Kueue supports exact numbers only. request: name of the request, default `name`."""
+    exactly = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": count}
+    spec = {"spec": {"devices": {"requests": [{"name": request or name, "exactly": exactly}]}}}
+    return ManifestPlan(f"claim.{namespace}.{name}", obj("resource.k8s.io/v1", "ResourceClaimTemplate", name, namespace, spec), after)
+
+
 def static_volume(name: str, claim: str, namespace: str, size: str, mode: str, options: list[str], source: Body) -> list[Body]:
     """A persistent volume that keeps its data, and the claim `claim` that is bound to it. source: such as `{"csi": ...}`."""
     volume: Body = {

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import IPv4Network
 
+from rackwright.catalog.rows import FabricLayout
 from rackwright.spec.infra import ExistingSubnet, Network, StackOutput, SubnetEntry
-from rackwright.stackplan import Existing, FromStack, NetworkPlan, PlacePlan, SubnetPlan
+from rackwright.stackplan import AcceleratorNetworkPlan, Existing, FromStack, NetworkPlan, PlacePlan, SubnetPlan
 from rackwright.stackplan.addresses import MACHINE_PURPOSES, free_addresses
 
 AWS_CIDR = "10.0.0.0/16"
@@ -17,6 +18,8 @@ EKS_ENDPOINTS = (*BOX_ENDPOINTS, "compute", "cluster", "pod-identity")
 GCP_CIDR = "192.168.0.0/16"
 GCP_NODES, GCP_PODS, GCP_SERVICES, GCP_PROXY = "192.168.0.0/18", "10.4.0.0/14", "10.0.32.0/20", "192.168.64.0/23"
 """Node, pod and service ranges of cluster-toolkit@1047080, and the /23 proxy-only subnet of the load balancing documentation."""
+ACCELERATOR_CIDR = "192.168.128.0/17"
+"""Of the accelerators' networks: eight with a /20 each."""
 GCP_MTU = 8896
 """Bytes; the maximum on GCP (cluster-toolkit uses it for accelerators)."""
 
@@ -91,10 +94,25 @@ def eks_network(place: PlacePlan, fabric: str) -> NetworkPlan:
     return NetworkPlan(AWS_CIDR, subnets, private_endpoints=EKS_ENDPOINTS, fabric=fabric, self_reachable=fabric == "efa")
 
 
-def gke_network(place: PlacePlan, fabric: str, proxy: bool = False) -> NetworkPlan:
+def gke_network(place: PlacePlan, fabric: str, proxy: bool = False, layout: FabricLayout | None = None) -> NetworkPlan:
+    """Nodes with pods and services in their own ranges. proxy: with a subnet of regional load balancers. layout: of a machine for whose
+    interfaces the stack makes networks."""
+    further = accelerator_networks(layout) if layout else ()
     nodes = SubnetPlan("nodes", GCP_NODES, place.zone, secondary=(("pods", GCP_PODS), ("services", GCP_SERVICES)))
     proxies = (SubnetPlan("proxy", GCP_PROXY, place.zone, purpose="proxy"),) if proxy else ()
-    return NetworkPlan(GCP_CIDR, (nodes, *proxies), fabric=fabric, mtu=GCP_MTU)
+    mtu = further[0].mtu if further else GCP_MTU
+    return NetworkPlan(GCP_CIDR, (nodes, *proxies), fabric=fabric, mtu=mtu, accelerator_networks=further)
+
+
+def accelerator_networks(layout: FabricLayout) -> tuple[AcceleratorNetworkPlan, ...]:
+    """A network per gVNIC of the fabric; none where GKE makes the networks itself. A subnet has addresses for 4,092 machines."""
+    if layout.managed_networks_from:
+        return ()
+    ranges = IPv4Network(ACCELERATOR_CIDR).subnets(new_prefix=20)
+    return tuple(
+        AcceleratorNetworkPlan(f"vpc{number}", str(cidr), layout.mtu or GCP_MTU, layout.device_mode)
+        for number, cidr in zip(range(1, layout.gvnic_networks + 1), ranges, strict=False)
+    )
 
 
 def assign_ranges(network: NetworkPlan, cidr: str) -> NetworkPlan:

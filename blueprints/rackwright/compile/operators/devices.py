@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from rackwright.compile.kubernetes.manifests import obj
+from rackwright.compile.kubernetes.manifests import device_claim
 from rackwright.compile.operators.helm_releases import TOLERATE_ALL, release
 from rackwright.stackplan import ManifestPlan, PoolPlan, ReleasePlan
 from rackwright.stackplan.images import UBUNTU, image_family
@@ -32,13 +32,8 @@ def efa_claims(pools: Sequence[PoolPlan], namespace: str) -> tuple[ManifestPlan,
 
 
 def efa_claim(pool: PoolPlan, namespace: str, name: str = EFA_CLAIM) -> ManifestPlan:
-    """Claim template for all EFA interfaces of a node. Kueue supports exact numbers only."""
-    request = {
-        "name": EFA_CLAIM,
-        "exactly": {"deviceClassName": EFA_DEVICE_CLASS, "allocationMode": "ExactCount", "count": pool.fabric_interfaces},
-    }
-    body = obj("resource.k8s.io/v1", "ResourceClaimTemplate", name, namespace, {"spec": {"devices": {"requests": [request]}}})
-    return ManifestPlan(f"claim.{namespace}.{name}", body, (EFA_DRA_DRIVER,))
+    """Claim template for all EFA interfaces of a node."""
+    return device_claim(namespace, name, EFA_DEVICE_CLASS, pool.fabric_interfaces, (EFA_DRA_DRIVER,), EFA_CLAIM)
 
 
 def _efa_driver(name: str, machines: list[str]) -> ReleasePlan:

@@ -112,6 +112,7 @@ def google_name_length(plan: StackPlan) -> Iterator[Violation]:
     """Names of Google Cloud resources have at most 63 characters: the stack's name, a suffix for the resource, and 8 random characters."""
     parts = [f"network-subnet-{subnet.name}" for subnet in plan.network.subnets]
     parts += [f"storage-{bucket.key}" for bucket in plan.buckets if not bucket.existing_name]
+    parts += [f"fabric-{network.name}-internal" for network in plan.network.accelerator_networks]
     longest = max(parts, key=len, default="storage-ring")
     room = GCP_NAME_MAX - ENGINE_SUFFIX - len(f"-{longest}")
     if len(plan.name) > room:

@@ -16,12 +16,14 @@ ANY_ADDRESS = ("0.0.0.0/0", "::/0")
 
 @rule("V-62", Level.ERROR, "https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html")
 def subnets_fit(plan: StackPlan) -> Iterator[Violation]:
-    """Subnets and their secondary ranges do not overlap, and the accelerators' subnet has an address for every node."""
+    """Subnets, their secondary ranges and accelerator networks do not overlap; those of accelerators have an address for every node."""
     ranges: list[tuple[At, str, IPv4Network | IPv6Network]] = []
     for index, subnet in enumerate(plan.network.subnets):
         at = At() / "network" / "subnets" / index
         ranges += [(at / "cidr", subnet.name, ip_network(subnet.cidr))] if subnet.cidr else []
         ranges += [(at / "secondary", f"{subnet.name}/{name}", ip_network(cidr)) for name, cidr in subnet.secondary]
+    further = At() / "network" / "accelerator_networks"
+    ranges += [(further / i / "cidr", each.name, ip_network(each.cidr)) for i, each in enumerate(plan.network.accelerator_networks)]
     for (at, name, one), (_, other_name, other) in combinations(ranges, 2):
         if one.overlaps(other):
             yield Violation(at, f"use {_after(one, other)} for {other_name}", f"Subnet {name} ({one}) overlaps {other_name} ({other})")
@@ -36,6 +38,11 @@ def subnets_fit(plan: StackPlan) -> Iterator[Violation]:
             users = f"{nodes} nodes" if need == nodes else f"{nodes} nodes with their pods"
             message = f"Subnet {subnet.cidr} has {usable} addresses, but {users} need {need}"
             yield Violation(At() / "network" / "subnets" / index / "cidr", f"use a /{smallest_prefix(need)} or larger", message)
+    for index, network in enumerate(plan.network.accelerator_networks):
+        usable = ip_network(network.cidr).num_addresses - cloud.reserved_addresses
+        if usable < nodes:
+            message = f"Network {network.name} ({network.cidr}) has {usable} addresses, but {nodes} nodes need {nodes}"
+            yield Violation(further / index / "cidr", f"use a /{smallest_prefix(nodes)} or larger", message)
 
 
 @rule("V-80", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html")

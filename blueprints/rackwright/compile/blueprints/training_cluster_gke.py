@@ -1,0 +1,76 @@
+"""TrainingCluster on GKE with TCPX, TCPXO or RoCE: networks, cluster, GPU pools in one zone, NCCL's plugin, and queues. It contains no jobs."""
+
+from dataclasses import replace
+
+from rackwright.catalog.rows import FabricLayout
+from rackwright.compile.blueprints.training_cluster import ACCOUNT, team_objects
+from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
+from rackwright.compile.kubernetes.gcp.fabric import fabric_objects
+from rackwright.compile.kubernetes.gcp.storage_class import storage_classes
+from rackwright.compile.network.address_plan import gke_network
+from rackwright.compile.network.place import place_plan
+from rackwright.compile.nodes.fabric import fabric_expectation
+from rackwright.compile.nodes.pools import accelerator_pool, system_pool
+from rackwright.compile.operators.addons import gke_addons
+from rackwright.compile.operators.helm_releases import jobset, kueue, metrics_priority, monitoring
+from rackwright.compile.operators.queue_alerts import queue_alerts
+from rackwright.compile.operators.queues import HOST_LABEL, QueueQuota, queues
+from rackwright.compile.operators.versions import FABRIC_IMAGES
+from rackwright.compile.storage.buckets import bucket_plans, grants
+from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, PlacePlan, PoolPlan, StackPlan
+from rackwright.stackplan.labels import MANAGED_NETWORKS_LABEL, RDMA_DEVICE_CLASS, RDMA_RESOURCE
+
+
+def gke_training_plan(context: CompileContext) -> StackPlan:
+    place, buckets, layout = place_plan(context), bucket_plans(context), _layout(context)
+    network = gke_network(place, context.machine.fabric, layout=layout)
+    pool = _pool(context, place, layout)
+    pools, storage = (system_pool(context, place), pool), storage_classes(context.spec.name, (pool,))
+    operators = (monitoring(context.catalog, storage[0], queue_alerts()), jobset())
+    claims = (RDMA_RESOURCE, RDMA_DEVICE_CLASS) if pool.devices == "dra" else None
+    releases = (*operators, kueue(operators, claims))
+    return StackPlan(
+        name=context.spec.name,
+        kind=BlueprintKind.TRAINING_CLUSTER,
+        place=place,
+        network=network,
+        key=KeyPlan(),
+        tags=context.tags,
+        buckets=buckets,
+        identities=(IdentityPlan("trainer", grants(buckets), context.namespace, ACCOUNT),),
+        cluster=replace(cluster_plan(context), multi_network=bool(network.accelerator_networks)),
+        pools=pools,
+        addons=gke_addons(),
+        namespaces=namespaces({context.namespace: pool.pod_security}, releases),
+        releases=releases,
+        manifests=team_objects(
+            context,
+            *queues((pool,), _quota(context, pool, layout), context.namespace, (HOST_LABEL,)),
+            *(fabric_objects(pool, layout, network.accelerator_networks, context.namespace) if layout else ()),
+            *storage,
+            metrics_priority(),
+        ),
+        services=GKE_SERVICES,
+        expected_fabric=fabric_expectation(context.machine),
+        pins=version_pins(releases, tuple(FABRIC_IMAGES.items()) if layout else ()),
+        expires_on=context.expires_on,
+    )
+
+
+def _layout(context: CompileContext) -> FabricLayout | None:
+    """The interfaces of the machine's fabric; None for machines that communicate over TCP, and for a job on one machine."""
+    return context.catalog.layout_by_machine.get(context.machine.name) if context.candidate.is_spread else None
+
+
+def _pool(context: CompileContext, place: PlacePlan, layout: FabricLayout | None) -> PoolPlan:
+    """The sized pool. Pods get the interfaces of networks that GKE makes by claims, those of the stack's networks by annotations."""
+    pool = accelerator_pool(context, place)
+    if layout is None or not layout.managed_networks_from:
+        return pool
+    return replace(pool, devices="dra", labels=(*pool.labels, (MANAGED_NETWORKS_LABEL, "true")))
+
+
+def _quota(context: CompileContext, pool: PoolPlan, layout: FabricLayout | None) -> QueueQuota:
+    quota = QueueQuota.of(context.machine, pool, context.candidate.cloud)
+    return replace(quota, devices=((RDMA_RESOURCE, layout.interfaces),)) if layout and layout.interfaces and pool.devices == "dra" else quota

@@ -1,0 +1,135 @@
+"""What a pod on GKE needs to use the fabric of its node, besides variables: interfaces, the node's libraries, a receive daemon.
+
+Source: GoogleCloudPlatform/container-engine-accelerators@992db812 (gpudirect-tcpx/nccl-test-latest.yaml, gpudirect-tcpxo/best-practice.md,
+gpudirect-rdma/nccl-test-managed-rdma.yaml; 2026-06-09).
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from rackwright.catalog.rows import Fabric
+from rackwright.compile.jobs.job_context import JobContext
+from rackwright.compile.kubernetes.gcp.fabric import HOST_GIB, HOST_NVIDIA
+from rackwright.compile.kubernetes.manifests import Body
+from rackwright.compile.operators.versions import FABRIC_IMAGES
+
+DEFAULT_INTERFACE = "eth0"
+LIBRARIES = {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"}
+HEALTH_FILE = "/run/health-check"
+"""Written by the receive daemon of TCPXO after its start, about 30 s; the name must not have an underscore."""
+SOURCED = '. {} && exec "$0" "$@"'
+"""Shell command that sets the variables of a script of the node, then runs the container's command."""
+DEVICES = {
+    Fabric.TCPX: ("/dev/nvidiactl", "/dev/nvidia-uvm"),
+    Fabric.TCPXO: ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/dmabuf_import_helper"),
+}
+"""Devices of the receive daemon besides the GPUs."""
+
+
+@dataclass(frozen=True)
+class FabricPod:
+    """Parts of a pod. folders: volume -> folder of the node; mounts: volume -> path in the container of the job.
+
+    sidecars: init containers that run as long as the job. script: of the node, whose variables the command needs. locks_memory: whether
+    the container registers memory with the NICs.
+    """
+
+    annotations: dict[str, str]
+    folders: dict[str, str]
+    mounts: dict[str, str]
+    sockets: str = ""
+    """Folder of sockets that sidecar and job share; empty without one."""
+    sidecars: tuple[Body, ...] = ()
+    script: str = ""
+    locks_memory: bool = False
+
+    @property
+    def volumes(self) -> list[Body]:
+        folders: list[dict[str, Any]] = [{"name": name, "hostPath": {"path": path}} for name, path in self.folders.items()]
+        return [*folders, *([{"name": "sockets", "emptyDir": {}}] if self.sockets else [])]
+
+    @property
+    def volume_mounts(self) -> list[Body]:
+        return _mounts(self.mounts | ({"sockets": self.sockets} if self.sockets else {}))
+
+    def command(self, words: list[str]) -> list[str]:
+        """The command with the variables of the script; it needs bash in the image."""
+        return ["/bin/bash", "-c", SOURCED.format(self.script), *words] if self.script else words
+
+
+NOTHING = FabricPod({}, {}, {})
+
+
+def fabric_pod(job: JobContext) -> FabricPod:
+    """Parts for the fabric of the job's pool; NOTHING for one machine, and where the fabric needs no such parts."""
+    networks = job.stack.network.accelerator_networks
+    if job.fit.candidate.is_spread and networks:
+        return (_tcpx if job.pool.fabric == Fabric.TCPX else _tcpxo)(job)
+    if job.fit.candidate.is_spread and job.pool.devices == "dra" and job.pool.fabric == Fabric.ROCE:
+        mounts = {"nvidia": "/usr/local/nvidia", "gib": "/usr/local/gib"}
+        script = "/usr/local/gib/scripts/set_nccl_env.sh"
+        return FabricPod({}, {"nvidia": HOST_NVIDIA, "gib": HOST_GIB}, mounts, script=script, locks_memory=True)
+    return NOTHING
+
+
+def _tcpx(job: JobContext) -> FabricPod:
+    command = ["/tcpgpudmarxd/build/app/tcpgpudmarxd", "--gpu_nic_preset", "a3vm", "--gpu_shmem_type", "fd", "--uds_path", "/run/tcpx"]
+    sidecar = _daemon("tcpx", [*command, "--setup_param", "--verbose 128 2 0 "], ["NET_ADMIN"], {"sockets": "/run/tcpx"})
+    return FabricPod(
+        _interfaces(job) | _devices(job, Fabric.TCPX),
+        {"nvidia": HOST_NVIDIA, "sys": "/sys", "proc-sys": "/proc/sys"},
+        {"nvidia": "/usr/local/nvidia"},
+        sockets="/run/tcpx",
+        sidecars=(sidecar,),
+        locks_memory=True,
+    )
+
+
+def _tcpxo(job: JobContext) -> FabricPod:
+    start = f"chmod 755 /fts/entrypoint_rxdm_container.sh && exec /fts/entrypoint_rxdm_container.sh --num_hops=2 --num_nics={_count(job)}"
+    rights = ["NET_ADMIN", "NET_BIND_SERVICE"]
+    probe = {"exec": {"command": ["cat", HEALTH_FILE]}, "initialDelaySeconds": 1, "periodSeconds": 5, "failureThreshold": 24}
+    sidecar = _daemon("tcpxo", ["/bin/sh", "-ec", start], rights, {}, {"HEALTH_CHECK_LOG_FILE": HEALTH_FILE}) | {"startupProbe": probe}
+    return FabricPod(
+        _interfaces(job) | _devices(job, Fabric.TCPXO),
+        {"nvidia": HOST_NVIDIA, "sys": "/sys", "proc-sys": "/proc/sys", "aperture-devices": "/dev/aperture_devices"},
+        {"nvidia": "/usr/local/nvidia", "aperture-devices": "/dev/aperture_devices"},
+        sidecars=(sidecar,),
+        script="/usr/local/nvidia/lib64/nccl-env-profile.sh",
+    )
+
+
+def _daemon(fabric: str, command: list[str], rights: list[str], mounts: dict[str, str], variables: dict[str, str] | None = None) -> Body:
+    """The receive daemon, which ends with the job because it is an init container that restarts always."""
+    values = [LIBRARIES, *({"name": name, "value": value} for name, value in (variables or {}).items())]
+    return {
+        "name": f"{fabric}-daemon",
+        "image": FABRIC_IMAGES[f"{fabric}-daemon"],
+        "restartPolicy": "Always",
+        "command": command,
+        "env": values,
+        "securityContext": {"capabilities": {"add": rights}},
+        "volumeMounts": _mounts({"nvidia": "/usr/local/nvidia", "sys": "/hostsysfs", "proc-sys": "/hostprocsysfs"} | mounts),
+    }
+
+
+def _interfaces(job: JobContext) -> dict[str, str]:
+    """Annotations that give a pod the default interface and one in each accelerator network, from eth1 on."""
+    names = ["default", *(network.name for network in job.stack.network.accelerator_networks)]
+    listed = [{"interfaceName": f"eth{number}", "network": name} for number, name in enumerate(names)]
+    return {"networking.gke.io/default-interface": DEFAULT_INTERFACE, "networking.gke.io/interfaces": json.dumps(listed)}
+
+
+def _devices(job: JobContext, fabric: Fabric) -> dict[str, str]:
+    """Annotation by which the device injector gives devices to the receive daemon."""
+    paths = [*(f"/dev/nvidia{index}" for index in range(job.pool.accelerator_count)), *DEVICES[fabric]]
+    return {f"devices.gke.io/container.{fabric}-daemon": "".join(f"- path: {path}\n" for path in paths)}
+
+
+def _count(job: JobContext) -> int:
+    return len(job.stack.network.accelerator_networks)
+
+
+def _mounts(paths: dict[str, str]) -> list[Body]:
+    return [{"name": name, "mountPath": path} for name, path in paths.items()]
