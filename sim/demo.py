@@ -1,4 +1,4 @@
-"""`make demo`: eight stacks from spec to resource graph, and with the Pulumi CLI through a whole life on a simulated cloud."""
+"""`make demo`: nine stacks from spec to resource graph, and with the Pulumi CLI through a whole life on a simulated cloud."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / ".cache" / "demo"
 STACKS = (
     *("mistral-7b-qlora", "llama-70b-sft", "llama-70b-onprem", "chat-serve"),
-    *("chat-eks", "assistant-eks", "chat-onprem", "gemma-pretrain"),
+    *("chat-eks", "assistant-eks", "chat-onprem", "gemma-pretrain", "llama-70b-gke"),
 )
 HOW = "install it (https://www.pulumi.com/docs/install) and run `make demo` again"
 out = Console(width=min(Console().width, 100) if sys.stdout.isatty() else 100, highlight=False)

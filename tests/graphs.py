@@ -7,7 +7,7 @@ from rackwright_pulumi.testing import Graph, record
 
 from tests import own_plans, plans
 
-PLANS = plans.ALL | plans.NODES | plans.FLEETS | own_plans.OWN
+PLANS = plans.ALL | plans.NODES | plans.FLEETS | plans.GKE | own_plans.OWN
 
 
 @cache

@@ -1,4 +1,4 @@
-"""InferenceFleet and TpuPod as whole programs with a plan."""
+"""InferenceFleet, TpuPod and TrainingCluster on GKE as whole programs with a plan."""
 
 from dataclasses import replace
 from functools import cache
@@ -10,6 +10,7 @@ from rackwright.stackplan import StackPlan
 from rackwright.validation.stack import check
 from rackwright_pulumi.blueprints.inference_fleet import InferenceFleet
 from rackwright_pulumi.blueprints.tpu_pod import TpuPod
+from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 from rackwright_pulumi.unsupported import Unsupported
@@ -17,7 +18,10 @@ from rackwright_pulumi.unsupported import Unsupported
 from tests import plans
 from tests.components.waits import all_before, longest_path
 
-BLUEPRINTS = {"fleet": (InferenceFleet, plans.fleet_plan), "tpu": (TpuPod, plans.tpu_plan)}
+BLUEPRINTS = {"fleet": (InferenceFleet, plans.fleet_plan), "tpu": (TpuPod, plans.tpu_plan)} | {
+    name: (TrainingCluster, plans.GKE[name]) for name in ("gke-tcpxo", "gke-roce")
+}
+TOPS = {f"rackwright:index:{kind.__name__}" for kind, _ in BLUEPRINTS.values()}
 NODE_POOL, RELEASE = "gcp:container/nodePool:NodePool", "kubernetes:helm.sh/v3:Release"
 NAMED_BY_THE_ENGINE = {
     "gcp:compute/network:Network",
@@ -69,7 +73,7 @@ def test_every_component_registers_outputs(graph):
 
 def test_every_resource_is_below_the_blueprint(graph):
     assert [node.name for node in graph.nodes.values() if not node.parent and node.name != "gcp"] == [
-        node.name for node in graph.nodes.values() if node.type in ("rackwright:index:InferenceFleet", "rackwright:index:TpuPod")
+        node.name for node in graph.nodes.values() if node.type in TOPS
     ]
 
 
@@ -80,7 +84,9 @@ def test_every_cloud_resource_uses_the_provider_of_the_component(graph):
 
 def test_dependencies_are_direct(graph):
     assert longest_path(graph) <= PATH_LIMIT
-    assert max(len(node.depends_on) for node in graph.nodes.values()) < 20
+    # a pool reads the names of the VPC, subnet and firewall rule of each accelerator network
+    networks = sum(node.type.endswith(":Firewall") for node in graph.nodes.values()) - 1
+    assert max(len(node.depends_on) for node in graph.nodes.values()) < 20 + 3 * networks
 
 
 def test_every_resource_with_labels_has_the_owner(graph):
@@ -173,7 +179,7 @@ def test_a_fleet_outputs_the_url_of_its_weights():
 
 
 def test_the_kubeconfig_is_secret_in_every_output(graph):
-    (top,) = [node for node in graph.nodes.values() if node.type in ("rackwright:index:InferenceFleet", "rackwright:index:TpuPod")]
+    (top,) = [node for node in graph.nodes.values() if node.type in TOPS]
     assert repr(top.outputs["kubeconfig"]) == "[secret]"
     (provider,) = graph.by_type("pulumi:providers:kubernetes")
     assert "kubeconfig" in provider.secret_inputs

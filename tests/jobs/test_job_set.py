@@ -19,6 +19,9 @@ CASES = {
     "one-machine": cases.one_machine_case,
     "fallback": plans.fallback_case,
     "tpu": cases.tpu_case,
+    "gke-tcpx": lambda: plans.gke_training_case("a3-highgpu-8g"),
+    "gke-tcpxo": plans.gke_training_case,
+    "gke-roce": lambda: plans.gke_training_case("a3-ultragpu-8g", capacity="spot"),
 }
 
 
@@ -55,8 +58,8 @@ def test_the_job_names_only_objects_that_the_stack_has(name):
     named |= {("PersistentVolumeClaim", made.namespace, claim) for claim in claims}
     named |= {("ResourceClaimTemplate", made.namespace, own["resourceClaimTemplateName"]) for own in spec.get("resourceClaims", ())}
     assert named <= objects.keys()
-    assert bool(claims) == (name != "tpu")
-    assert ("resourceClaims" in spec) == (name == "efa-dra")
+    assert bool(claims) == (context.stack.place.cloud == "aws")
+    assert ("resourceClaims" in spec) == (name in ("efa-dra", "gke-roce"))
 
 
 @pytest.mark.parametrize("name", CASES)

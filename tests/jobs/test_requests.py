@@ -29,6 +29,7 @@ CASES = {
     "llama-70b-sft": lambda: example("llama-70b-sft"),
     "gemma-pretrain": lambda: example("gemma-pretrain"),
     "llama-70b-onprem": lambda: example("llama-70b-onprem"),
+    "llama-70b-gke": lambda: example("llama-70b-gke"),
     "efa": lambda: cases.context(plans.training_case()),
     "efa-dra": lambda: cases.context(cases.dra_case()),
     "neuron": lambda: cases.context(plans.training_case(machine="trn1n.32xlarge")),
