@@ -96,6 +96,7 @@ class ControlPlane:
             f"--token-auth-file={tokens}",
             "--authorization-mode=RBAC",
             "--disable-admission-plugins=TaintNodesByCondition",  # its taint is removed by the controller of real nodes
+            "--allow-privileged=true",  # as managed control planes; pod security levels of namespaces still apply
             "--service-cluster-ip-range=10.96.0.0/16",
             "--service-account-issuer=https://127.0.0.1",
             f"--service-account-key-file={key}",

@@ -57,6 +57,9 @@ AWS = CloudProfile(
     capacity_modes=("on-demand", "spot", "capacity_block", "reservation"),
     reserves_on_demand=True,
     has_reservation_groups=True,
+    reservation_id=r"cr-[0-9a-f]{17}",
+    reservation_form="cr-0123456789abcdef0",
+    reservation_lookup="`aws ec2 describe-capacity-reservations --capacity-reservation-ids {}` shows it",
     principals=("arn:",),
     principal_error=_principal_error,
     certificate=r"(?P<name>arn:aws[a-z-]*:acm:(?P<region>[^:]+):(?P<owner>[^:]+):certificate/.+)",
@@ -101,6 +104,7 @@ AWS = CloudProfile(
         "offerings": "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-regions.html",
         "machines": "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-types.html",
         "tags": "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html",
+        "reservations": "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html",
         "subnets": "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html",
     },
 )

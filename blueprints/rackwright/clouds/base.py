@@ -30,7 +30,8 @@ class CloudProfile:
     on AWS they are IDs, which map to different letters in each account. residency: territory -> patterns of its regions.
 
     capacity_modes: modes that the cloud sells, in the spelling of a spec. reserves_on_demand: on-demand machines can be reserved.
-    has_reservation_groups: a resource group of reservations can be used, and reservations have EC2's IDs (cr-...).
+    has_reservation_groups: a resource group of reservations can be used.
+    reservation_id: pattern of a reservation's ID; reservation_form: an example. reservation_lookup: command that shows it.
 
     max_tags: tags or labels of a resource; 0: no limit. tag_error: why the cloud rejects a (key, value); empty for a valid one.
     uri_scheme: of its object store. bucket_prefixes, bucket_words: prefixes and words that bucket names must not have.
@@ -73,6 +74,9 @@ class CloudProfile:
     capacity_modes: tuple[str, ...] = ()
     reserves_on_demand: bool = False
     has_reservation_groups: bool = False
+    reservation_id: str = ".+"
+    reservation_form: str = ""
+    reservation_lookup: str = ""
 
     principals: tuple[str, ...] = ()
     principal_error: Callable[[str], tuple[str, str] | None] = lambda _name: None

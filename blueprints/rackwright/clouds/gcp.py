@@ -38,6 +38,14 @@ GCP = CloudProfile(
     bucket_prefixes=("goog",),
     bucket_words=("google",),
     has_bucket_folders=True,
+    supports=frozenset({"capacity.reservation"}),
+    # A part of a reservation is named by its block: https://cloud.google.com/ai-hypercomputer/docs/view-reserved-capacity
+    reservation_id=(
+        r"(projects/[a-z][-a-z0-9]{4,28}[a-z0-9]/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
+        r"(/reservationBlocks/[a-z0-9][-a-z0-9]{0,62}(/reservationSubBlocks/[a-z0-9][-a-z0-9]{0,62})?)?"
+    ),
+    reservation_form="team-h200, team-h200/reservationBlocks/block-1 or projects/PROJECT/reservations/team-h200",
+    reservation_lookup="`gcloud compute reservations describe {} --zone ZONE` shows it",
     reserved_addresses=4,
     # Both addresses of GKE's metadata server.
     identity_endpoints=(("169.254.169.254/32", 80), ("169.254.169.252/32", 988)),
@@ -64,6 +72,7 @@ GCP = CloudProfile(
         "certificates": "https://cloud.google.com/kubernetes-engine/docs/how-to/secure-gateway",
         "regions": REGIONS,
         "offerings": REGIONS,
+        "reservations": "https://cloud.google.com/kubernetes-engine/docs/how-to/consuming-reservations",
         "tags": "https://cloud.google.com/compute/docs/labeling-resources",
     },
 )

@@ -49,10 +49,10 @@ class CapacityBlock(Part):
 
 
 class Reservation(Part):
-    """Existing capacity reservation: one by `id`, or a resource group of reservations; AWS only (N-05)."""
+    """Existing capacity reservation: one by `id`, or on AWS a resource group of reservations."""
 
     id: Id | None = None
-    """Name or ID of the reservation."""
+    """ID of the reservation on AWS; on Google Cloud its name, with its project or block where it is shared or divided."""
     group: Arn | None = None
     """ARN of an AWS resource group of reservations; replaces `id`."""
     instance: Id | None = None

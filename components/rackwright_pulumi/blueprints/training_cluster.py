@@ -31,8 +31,10 @@ class TrainingClusterArgs(AwsInputs):
 
 
 class TrainingCluster(pulumi.ComponentResource):
-    """An EKS cluster with accelerator pools on EFA, a parallel file system and job queues; a GKE cluster with GPU pools on TCPX, TCPXO or
-    RoCE, buckets and job queues; or queues, operators and InfiniBand networks in an existing cluster on own servers. Raises Unsupported for any other cloud.
+    """A cluster for jobs on several machines, with their fabric and queues. Raises Unsupported for any other cloud.
+
+    On EKS: accelerator pools on EFA and a parallel file system. On GKE: a GPU pool on TCPX, TCPXO or RoCE, and buckets. On own servers:
+    queues, operators and InfiniBand networks in the existing cluster.
 
     Jobs are not part of it; submit them to its queues.
     """

@@ -1,4 +1,4 @@
-"""TrainingCluster on GKE with TCPX, TCPXO or RoCE: networks, cluster, GPU pools in one zone, NCCL's plugin, and queues. It contains no jobs."""
+"""TrainingCluster on GKE with TCPX, TCPXO or RoCE: networks, cluster, a GPU pool, NCCL's plugin, and queues. It contains no jobs."""
 
 from dataclasses import replace
 
@@ -72,5 +72,6 @@ def _pool(context: CompileContext, place: PlacePlan, layout: FabricLayout | None
 
 
 def _quota(context: CompileContext, pool: PoolPlan, layout: FabricLayout | None) -> QueueQuota:
-    quota = QueueQuota.of(context.machine, pool, context.candidate.cloud)
-    return replace(quota, devices=((RDMA_RESOURCE, layout.interfaces),)) if layout and layout.interfaces and pool.devices == "dra" else quota
+    """Resources of one node for jobs, with its RDMA interfaces where pods claim them."""
+    quota, claimed = QueueQuota.of(context.machine, pool, context.candidate.cloud), layout.interfaces if layout else None
+    return replace(quota, devices=((RDMA_RESOURCE, claimed),)) if claimed and pool.devices == "dra" else quota

@@ -5,19 +5,17 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from rackwright.catalog.rows import CapacityMode
-from rackwright.clouds import AWS, profile, supports
+from rackwright.clouds import CloudProfile, profile, supports
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.infra import CapacityBlock, Place, Reservation, existing_capacity
 from rackwright.spec.reading.model_fields import did_you_mean
-from rackwright.stackplan.capacity import RESERVATION_ID
 from rackwright.validation.spec.places import BLOCKS, blocks, entries, existing_entries, extra_pools, mode_of, place_of_pools
 from rackwright.validation.spec.registry import SpecContext, rule
 
 RESERVATIONS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html"
 GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-cr-group.html"
-DESCRIBE = "`aws ec2 describe-capacity-reservations --capacity-reservation-ids {}` shows it"
 GROUP_ARN = re.compile(r"arn:aws[a-z-]*:resource-groups:(?P<region>[a-z0-9-]+):(?P<account>[0-9]{12}):group/\S+")
 DAY = timedelta(days=1)
 LENGTHS_DAYS = (*range(1, 15), *range(21, 183, 7))
@@ -30,39 +28,46 @@ POOL_NAMES = ("system", "gpu", "neuron", "default", "accelerator", "accelerators
 @rule("S-80")
 def reservation_has_id_or_group(context: SpecContext) -> Iterator[Violation]:
     """A reservation must have exactly one of `id` and `group`."""
-    for at, _, reservation in _reservations(context):
+    for at, place, reservation in _reservations(context):
+        cloud = profile(place.cloud)
         if bool(reservation.id) == bool(reservation.group):
             message = "`id` and `group` are both set" if reservation.id else "The reservation has neither `id` nor `group`"
-            yield Violation(at, "remove group" if reservation.id else "add id: cr-0123456789abcdef0", message, link=RESERVATIONS)
+            yield Violation(
+                at,
+                "remove group" if reservation.id else f"add id: {cloud.reservation_form}",
+                message,
+                link=cloud.links.get("reservations", ""),
+            )
 
 
-@rule("S-81", link=RESERVATIONS)
+@rule("S-81")
 def reservation_id_format(context: SpecContext) -> Iterator[Violation]:
-    """An AWS reservation ID is cr- and 17 hexadecimal digits; a group is a resource group in the region and account of the place."""
+    """A reservation ID is cr- and 17 hexadecimal digits on AWS, and a name with its block or project on Google Cloud; a group is an AWS
+    resource group in the region and account of the place."""
     for at, place, reservation in _reservations(context):
-        if not profile(place.cloud).has_reservation_groups:
-            if reservation.group:
-                yield Violation(at / "group", "use the `id` of one reservation", f"{place.cloud} has no groups of reservations")
-            continue
-        if reservation.id and not RESERVATION_ID.fullmatch(reservation.id):
-            message = f"{quote(reservation.id)} is not an AWS reservation ID"
-            digits = "".join(re.findall(r"[0-9a-f]", reservation.id.lower().removeprefix("cr-")))
-            fix = f"such as cr-{(digits + '0' * 17)[:17]}; `aws ec2 describe-capacity-reservations` lists them"
-            yield Violation(at / "id", fix, message)
-        if reservation.group and (fix := _wrong_group(reservation.group, place)):
+        cloud = profile(place.cloud)
+        if reservation.group and not cloud.has_reservation_groups:
+            yield Violation(at / "group", "use the `id` of one reservation", f"{place.cloud} has no groups of reservations")
+        if reservation.id and not re.fullmatch(cloud.reservation_id, reservation.id):
+            message = f"{quote(reservation.id)} is not the ID of a reservation on {place.cloud}"
+            yield Violation(at / "id", f"such as {_near_id(reservation.id, cloud)}", message, link=cloud.links.get("reservations", ""))
+        if reservation.group and cloud.has_reservation_groups and (fix := _wrong_group(reservation.group, place)):
             message = f"{reservation.group} is not a resource group in the region and account of this place"
             yield Violation(at / "group", fix, message, link=GROUPS)
 
 
-@rule("S-82", link=RESERVATIONS, on=AWS)
+@rule("S-82")
 def reservation_is_described(context: SpecContext) -> Iterator[Violation]:
-    """An AWS reservation requires its instance type and zone, because only matching instances launch into it."""
+    """A reservation requires its instance type and zone, because only matching machines use it."""
     for at, place, reservation in _reservations(context):
-        lists = DESCRIBE.format(reservation.id) if reservation.id else "`aws resource-groups list-group-resources` lists what is in it"
+        cloud = profile(place.cloud)
+        shows = cloud.reservation_lookup.format(reservation.id or "NAME")
+        in_group = cloud.has_reservation_groups and not reservation.id
+        lists = "`aws resource-groups list-group-resources` lists what is in it" if in_group else shows
         if reservation.instance is None and place.pin is None and at.steps[0] == "infra":
-            yield Violation(at, f"add instance: {lists}", "The reservation has no `instance`")
+            yield Violation(at, f"add instance: {lists}", "The reservation has no `instance`", link=cloud.links.get("reservations", ""))
         if reservation.zone is None and len(place.zones) != 1:
-            yield Violation(at, f"add zone: {lists}", "The reservation has no `zone`")
+            yield Violation(at, f"add zone: {lists}", "The reservation has no `zone`", link=cloud.links.get("reservations", ""))
 
 
 @rule("S-83", Level.WARNING, link=BLOCKS)
@@ -179,6 +184,14 @@ def _reservations(context: SpecContext) -> Iterator[tuple[At, Place, Reservation
     for at, pool in extra_pools(context):
         if home and isinstance(thing := existing_capacity(pool.capacity), Reservation):
             yield at / "capacity" / "reservation", home, thing
+
+
+def _near_id(text: str, cloud: CloudProfile) -> str:
+    """On AWS the ID with the digits of `text`; elsewhere the forms of an ID."""
+    if not cloud.has_reservation_groups:
+        return cloud.reservation_form
+    digits = "".join(re.findall(r"[0-9a-f]", text.lower().removeprefix("cr-")))
+    return f"cr-{(digits + '0' * 17)[:17]}; `aws ec2 describe-capacity-reservations` lists them"
 
 
 def _wrong_group(arn: str, place: Place) -> str:

@@ -141,7 +141,7 @@ def zones_are_in_regions(context: SpecContext) -> Iterator[Violation]:
         entries_at = at / "network" / "existing" / "subnets"
         of_subnets = ((entries_at / i / "zone", s.zone) for i, s in subnets if isinstance(s, ExistingSubnet) and s.zone)
         for where, zone in chain(named, of_things, of_subnets):
-            link = BLOCKS if "capacity" in where.steps else profile(place.cloud).links.get("regions", "")
+            link = profile(place.cloud).links.get("reservations" if "capacity" in where.steps else "regions", "")
             near = _zone_near(context, place, zone)
             if profile(place.cloud).is_zone_id(zone) and zone not in context.catalog.region_by_zone_id:
                 yield Violation(where, f"use a zone such as {near}", f"The catalog has no zone ID {zone}", link=link)

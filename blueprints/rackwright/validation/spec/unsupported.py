@@ -80,7 +80,7 @@ def _ssh(context: SpecContext) -> list[At]:
 TABLE = (
     NotYet("N-03", "More than one serving workload outside AWS", _several_servers, "use a stack for each"),
     NotYet("N-04", "capacity.fallback outside AWS", _places("capacity.fallback"), "use `ordered`"),
-    NotYet("N-05", "A reservation or calendar capacity on Google Cloud", _reserved, "use spot or on-demand"),
+    NotYet("N-05", "Calendar capacity on Google Cloud", _reserved, "name its reservation: {reservation: {id: ...}}"),
     NotYet("N-06", "An existing network on Google Cloud", _places("network.existing"), "leave `network` out to create one"),
     NotYet("N-07", "An existing cluster outside AWS", _blueprint("cluster", "new"), "use `new`"),
     NotYet(

@@ -17,7 +17,7 @@ NETWORKS = At() / "network" / "accelerator_networks"
 
 
 def layouts(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[At, PoolPlan, FabricLayout]]:
-    """Accelerator pools whose machines have a published layout, with their paths. Machines of one job only; a fleet's have one interface."""
+    """Accelerator pools on a fabric with a published layout, with their paths. Machines of a fleet use no fabric."""
     rows = catalog.layout_by_machine
     yield from ((at, pool, rows[pool.machine]) for at, pool in accelerators(plan) if pool.machine in rows and pool.fabric != Fabric.NONE)
 
@@ -26,7 +26,7 @@ def layouts(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[At, PoolPlan, F
 def networks_match_interfaces(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A3 High has 4 networks besides the first and A3 Mega exactly 8, one per interface; GKE makes those of RoCE machines itself."""
     have = len(plan.network.accelerator_networks)
-    for at, pool, layout in layouts(plan, catalog):
+    for _, pool, layout in layouts(plan, catalog):
         need = 0 if layout.managed_networks_from else layout.gvnic_networks
         if have != need and (pool.nodes_max > 1 or have):
             # A ninth gVNIC of A3 Mega takes a PCI slot that the receive daemon needs (NVIDIA/aicr pull request 1662).
