@@ -81,7 +81,8 @@ def test_colour_and_width_on_a_terminal():
 
 
 def test_ctrl_c_exits_with_130():
-    stopping = "cli._register_plugins = lambda: os.kill(os.getpid(), signal.SIGINT)"
+    defaults = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell starts background jobs with SIGINT ignored
+    stopping = f"{defaults}; cli._register_plugins = lambda: os.kill(os.getpid(), signal.SIGINT)"
     code = f"import os, signal; from rackwright.cli import main as cli; {stopping}; raise SystemExit(cli.run(['graph', '{SPEC}']))"
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert result.returncode == 128 + signal.SIGINT
