@@ -6,6 +6,7 @@ from itertools import combinations
 
 import pytest
 import yaml
+from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan.labels import RDMA_DEVICE_CLASS, RDMA_RESOURCE
 from rackwright.stackplan.namespaces import SYSTEM_NAMESPACE
 from rackwright.validation.stack import check
@@ -101,3 +102,8 @@ def test_more_machines_than_addresses_are_refused():
     plan = plans.compiled(plans.gke_training_case())
     pools = tuple(replace(pool, nodes_max=4093, nodes_min=4093, nodes_start=4093) if pool.name == "gpu" else pool for pool in plan.pools)
     assert [p.code for p in check(replace(plan, pools=pools))].count("V-62") == 8
+
+
+def test_machines_whose_nvlink_spans_machines_are_refused():
+    with pytest.raises(UserError, match=r"C-machine.*NVLink joins 72 GPUs of a4x-highgpu-4g"):
+        plans.compiled(plans.gke_training_case("a4x-highgpu-4g", capacity="reservation"))

@@ -6,7 +6,8 @@ Mistakes of the spec are rules: validation/spec/blueprint_options.py.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rackwright.clouds import supports
+from rackwright.clouds import profile, supports
+from rackwright.clouds.base import GKE
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.serving.neuron import unsupported_on_neuron
 from rackwright.diagnostics.problem import At, Problem, Stage
@@ -38,6 +39,12 @@ def _machine(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     if machine.kind not in MACHINE_KINDS[kind]:
         reason = f"Blueprint {kind} supports machines of kind {', '.join(MACHINE_KINDS[kind])}; {chosen.machine} is {machine.kind}"
         yield Problem("C-machine", reason, At() / "blueprint" / "kind", "set it to auto, or choose another candidate")
+    domain = machine.scale_up_domain or 0
+    if kind is BlueprintKind.TRAINING_CLUSTER and domain > machine.accelerator_count and profile(machine.cloud).managed_kubernetes == GKE:
+        reason = (
+            f"NVLink joins {domain} GPUs of {machine.name} over several machines; this release does not place them as one domain on GKE"
+        )
+        yield Problem("C-machine", reason, WORKLOAD, "choose another candidate")
     if kind is not BlueprintKind.BOX:
         return
     if chosen.nodes == 1 and machine.unit_nodes != 1:
