@@ -20,6 +20,7 @@ from rackwright.spec.reading.schema_errors import CODES
 from rackwright.spec.reading.tree import parse
 from rackwright.spec.schema import spec_schema
 from rackwright.validation.spec import RULES as SPEC_RULES
+from rich.cells import cell_len
 
 ROOT = Path(__file__).parents[2]
 FILES = [
@@ -46,7 +47,7 @@ def hold(text: str) -> None:
         assert problem.mark is None or 1 <= problem.mark.line <= lines
         assert problem.reason
     printed = render(reading.problems, text, "spec.yaml")
-    assert all(len(line) <= WIDTH for line in printed.splitlines() if not line.startswith(("spec.yaml:", "    see:")))
+    assert all(cell_len(line) <= WIDTH for line in printed.splitlines() if not line.startswith(("spec.yaml:", "    see:")))
     json.dumps([problem.as_json() for problem in reading.problems])
     if reading.spec is not None:
         SCHEMA.validate(parse(text, "")[0].plain())

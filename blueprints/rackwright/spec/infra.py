@@ -102,7 +102,7 @@ class Capacity(Part):
     """Capacity modes of a place: either `ordered` or `fallback`."""
 
     ordered: tuple[CapacityEntry, ...] = ()
-    """Alternatives for sizing, most preferred first; the first one that fits is used."""
+    """Alternatives for sizing, most preferred first; the first that fits is used. Calendar capacity is named by its reservation (N-05)."""
     fallback: tuple[CapacityEntry, ...] = ()
     """One pool per entry, which grows when jobs need machines; later ones grow where earlier ones have no capacity. AWS only (N-04)."""
 

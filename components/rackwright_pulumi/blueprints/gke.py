@@ -144,7 +144,7 @@ class GkeParts:
                 "cluster_name": self.cluster.cluster_name,
                 "node_account": self.nodes.email,
                 "disk_key_id": self.storage.key_for["disks"],
-                "networks": [(further.vpcs[key], further.subnets[key]) for key in further.vpcs] if further else [],
+                **({"vpcs": [*further.vpcs.values()], "subnets": [*further.subnets.values()]} if further else {}),
             },
             self.child_opts,
         )

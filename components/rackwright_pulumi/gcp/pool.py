@@ -44,7 +44,7 @@ CREATE_WITHIN = "60m"
 
 
 class GcpPoolArgs(TypedDict):
-    """pool: a PoolPlan. tags: pairs. networks: (VPC, subnet) of each further interface of the machine, in order."""
+    """pool: a PoolPlan. tags: pairs. vpcs, subnets: names, of each further interface of the machine in order."""
 
     pool: Part[PoolPlan]
     tags: Part[Sequence[tuple[str, str]]]
@@ -53,7 +53,8 @@ class GcpPoolArgs(TypedDict):
     cluster_name: Input[str]
     node_account: Input[str]
     disk_key_id: Input[str]
-    networks: NotRequired[Sequence[tuple[Input[str], Input[str]]]]
+    vpcs: NotRequired[Sequence[Input[str]]]
+    subnets: NotRequired[Sequence[Input[str]]]
 
 
 class GcpPool(pulumi.ComponentResource):
@@ -82,7 +83,7 @@ class GcpPool(pulumi.ComponentResource):
             max_pods_per_node=plan.max_pods,
             management=NodePoolManagementArgs(auto_repair=not flex, auto_upgrade=True),
             upgrade_settings=None if flex else upgrades,
-            network_config=_interfaces(plan, args.get("networks", ())),
+            network_config=_interfaces(plan, args),
             placement_policy=self._placement(name, plan, args),
             node_config=_node(plan, args),
             **_size(plan),
@@ -136,12 +137,15 @@ def _bounds(plan: PoolPlan, minimum: int) -> NodePoolAutoscalingArgs:
     return NodePoolAutoscalingArgs(total_min_node_count=minimum, total_max_node_count=plan.nodes_max, location_policy=policy)
 
 
-def _interfaces(plan: PoolPlan, networks: Sequence[tuple[Input[str], Input[str]]]) -> NodePoolNetworkConfigArgs:
+def _interfaces(plan: PoolPlan, args: GcpPoolArgs) -> NodePoolNetworkConfigArgs:
     """Private nodes. Their further interfaces are in the stack's networks, or in those of GKE's accelerator network profile.
 
     https://cloud.google.com/kubernetes-engine/docs/how-to/config-auto-net-for-accelerators
     """
-    attached = [NodePoolNetworkConfigAdditionalNodeNetworkConfigArgs(network=vpc, subnetwork=subnet) for vpc, subnet in networks]
+    attached = [
+        NodePoolNetworkConfigAdditionalNodeNetworkConfigArgs(network=vpc, subnetwork=subnet)
+        for vpc, subnet in zip(args.get("vpcs", ()), args.get("subnets", ()), strict=True)
+    ]
     return NodePoolNetworkConfigArgs(
         enable_private_nodes=True,
         additional_node_network_configs=attached or None,

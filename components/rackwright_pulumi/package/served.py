@@ -22,6 +22,7 @@ COMPONENTS = {
     "AwsPodLogs": "aws.pod_logs",
     "AwsAddons": "aws.addons",
     "GcpNetwork": "gcp.network",
+    "GcpAcceleratorNetworks": "gcp.accelerator_networks",
     "GcpStorage": "gcp.storage",
     "GcpNodeIdentity": "gcp.identity",
     "GcpWorkloadIdentity": "gcp.identity",

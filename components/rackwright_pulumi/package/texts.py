@@ -26,6 +26,9 @@ INPUTS = {
     "GcpCluster.tags": _PART.format("tags"),
     "GcpPool.tags": _PART.format("tags"),
     "network": _PART.format("network"),
+    "networks": _PART.format("network.accelerator_networks"),
+    "vpcs": "Names of the networks of the machines' further interfaces, in order.",
+    "subnets": "Names of their subnets, in order.",
     "services": _PART.format("services"),
     "key": _PART.format("key"),
     "buckets": _PART.format("buckets"),
@@ -128,6 +131,8 @@ OUTPUTS = {
     "securityGroupId": "Security group of the cluster.",
     "slices": "TPU slices: pool, machine, topology, hosts, chips per host, zone.",
     "subnetIds": "Ids of the subnets, in the plan's order.",
+    "vpcs": "Names of the networks, by their name in the plan.",
+    "subnets": "Names of the subnets, by the network's name in the plan.",
     "topicArn": "ARN of the SNS topic of budget, alarms and reminders.",
     "vpcId": "Id of the network.",
 }
