@@ -217,7 +217,8 @@ def _assumptions(inputs: WorkloadInputs, fits: tuple[Fit, ...], c: Calibration, 
     if c.factors:
         runs = sum(n for _, n in c.factors.values())
         yield Assumption("calibration factors", f"{len(c.factors)}", "of your measured runs", f"`rackwright calibrate`, {runs} readings")
-    yield from a.listed("serving" if isinstance(inputs.job, ServingJob) else "training")
+    shares = any(fit.candidate.sharing for fit in fits)
+    yield from a.listed("serving" if isinstance(inputs.job, ServingJob) else "training", *(["sharing"] if shares else []))
 
 
 def _storage(

@@ -31,12 +31,12 @@ QUANTIZATIONS = {name: VLLM_QUANTIZATIONS[name] for name in ("fp8", "nf4")}
 
 def hosts_per_replica(context: CompileContext) -> int:
     """Number of machines per replica."""
-    return math.ceil(context.candidate.parallelism.accelerators / context.candidate.accelerators_per_node)
+    return math.ceil(context.candidate.parallelism.accelerators / context.candidate.devices_per_node)
 
 
 def replicas_per_node(context: CompileContext) -> int:
     """Replicas per machine; 1 where a replica spans several."""
-    return max(1, context.candidate.accelerators_per_node // context.candidate.parallelism.accelerators)
+    return max(1, context.candidate.devices_per_node // context.candidate.parallelism.accelerators)
 
 
 def node_bounds(context: CompileContext) -> tuple[int, int, int]:

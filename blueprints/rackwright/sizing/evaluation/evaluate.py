@@ -146,7 +146,7 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
     yield from number_format_notes(offer, outcome.precision, goals.is_joined)
     yield from outcome.notes
     yield from _idle(offer, nodes, outcome, run.duration)
-    yield from scaled_beyond_limit(_max_nodes(offer, nodes, outcome) * offer.machine.accelerator_count, goals.max_accelerators)
+    yield from scaled_beyond_limit(_max_nodes(offer, nodes, outcome) * offer.machine.whole_accelerators, goals.max_accelerators)
     yield from unpriced_transfers(_transfers(offer, run, goals))
     if run.wait:
         low, likely, high = (s / HOUR for s in (run.wait.p10, run.wait.p50, run.wait.p90))
@@ -228,8 +228,8 @@ def _max_nodes(offer: Offer, nodes: int, outcome: Outcome) -> int:
 def _machine_rejections(offer: Offer, nodes: int, max_nodes: int, goals: GoalLimits, a: Assumptions) -> Iterator[Rejection]:
     """Counts, quota, fabric and host memory. max_nodes: machines at the maximum size, which a quota must cover."""
     m, maximum = offer.machine, goals.max_accelerators
-    if maximum is not None and nodes * m.accelerator_count > maximum:
-        yield Rejection(Limit.ORGANISATION, nodes * m.accelerator_count, maximum, "accelerators", Reason.ACCELERATOR_LIMIT)
+    if maximum is not None and nodes * m.whole_accelerators > maximum:
+        yield Rejection(Limit.ORGANISATION, nodes * m.whole_accelerators, maximum, "accelerators", Reason.ACCELERATOR_LIMIT)
     if offer.quota is not None and max_nodes > offer.quota_nodes:
         (code, granted), (each, unit) = offer.quota, quota_amount(m)
         yield Rejection(Limit.QUOTA, max_nodes * each, granted, unit, Reason.VCPU_QUOTA, code)

@@ -13,6 +13,7 @@ from rackwright.sizing.offers.eligibility import fallback_rejections, granted_qu
 from rackwright.sizing.offers.expired_blocks import check_expired_blocks, utc
 from rackwright.sizing.offers.offer import Offer, contract_discount
 from rackwright.sizing.offers.own_servers import own_node_cost, server_watts, servers_of
+from rackwright.sizing.offers.sharing import divided_machines
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.spec.infra import Place, UseBlock, UseReservation
 from rackwright.spec.residency import matches, stays_in
@@ -38,7 +39,7 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
                 made = _reservation(entry, place, spec, catalog)
             else:
                 made = _mode(CapacityMode(entry), place, spec, catalog)
-            for found in made:
+            for found in (each for whole in made for each in _with_divisions(whole, spec, catalog, a)):
                 offer = replace(
                     found, place=index, rank=rank, discount=contract_discount(spec, found.offering.cloud, found.offering.capacity)
                 )
@@ -63,6 +64,13 @@ def _own_servers(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iter
             pin = pin_rejections(offer, place)
             refused = (*offer.rejections, *ineligibilities(offer, spec, place, catalog), *pin)
             yield replace(offer, rejections=refused, pinned=place.pin is not None and not pin, own_cost=cost)
+
+
+def _with_divisions(offer: Offer, spec: Spec, catalog: Catalog, a: Assumptions) -> Iterator[Offer]:
+    """The offer, and those of its machine with divided accelerators."""
+    yield offer
+    for machine in divided_machines(offer.machine, offer.accelerator, spec, catalog, a):
+        yield replace(offer, machine=machine)
 
 
 def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
