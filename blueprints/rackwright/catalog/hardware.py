@@ -198,6 +198,11 @@ class Machine:
         """Accelerators of the machine, whether they are divided or not."""
         return self.accelerator_count // self.sharing.parts if self.sharing else self.accelerator_count
 
+    @property
+    def device_key(self) -> str:
+        """Name of the machine, with how its accelerators are divided."""
+        return f"{self.name} {self.sharing.label}" if self.sharing else self.name
+
     def divided(self, sharing: Sharing, memory_bytes: float) -> "Machine":
         """The machine with its accelerators divided. memory_bytes: of one accelerator. Parts reach each other over no scale-up link."""
         return replace(

@@ -19,6 +19,8 @@ GCP = CloudProfile(
     owner_field="project",
     blueprints=frozenset({"inference-fleet", "tpu-pod"}),
     supports=frozenset({"serve.sharing"}),
+    # https://cloud.google.com/kubernetes-engine/docs/how-to/gpus-multi, and how-to/nvidia-mps-gpus
+    keeps_shared_name=True,
     zone_separator="-",
     has_zone_names=True,
     # London (europe-west2) and Zurich (europe-west6) are outside the European Union.

@@ -94,7 +94,9 @@ class Assumptions:
     mig_slowdown: float = _training(
         1.2, "p90 over median, besides that of the model", f"{OWN}: 16 of 132 SMs of an H100 in 1g are 12 %, not 1/7", scope="sharing"
     )
-    mps_slowdown: float = _training(1.5, "p90 over median, besides that of the model", f"{OWN}: caches and bandwidth are not divided", scope="sharing")
+    mps_slowdown: float = _training(
+        1.5, "p90 over median, besides that of the model", f"{OWN}: caches and bandwidth are not divided", scope="sharing"
+    )
     time_slicing_slowdown: float = _training(
         2.0, "p90 over median, besides that of the model", f"{OWN}: a replica waits for the time slices of the others", scope="sharing"
     )

@@ -8,6 +8,10 @@ EFA_NODE_HUGE_PAGES, HUGE_PAGES_MIB = 5128, 5120
 """Huge pages that EKS images reserve on a node with EFA, which are no ordinary memory; and MiB that a pod with EFA requests of them
 (https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html)."""
 RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}
+PLUGIN_CONFIG_LABEL = "nvidia.com/device-plugin.config"
+"""Node label: configuration of NVIDIA's device plugin (NVIDIA/k8s-device-plugin README, multiple config files)."""
+MIG_CONFIG_LABEL = "nvidia.com/mig.config"
+"""Node label: configuration of NVIDIA's MIG manager (docs.nvidia.com/datacenter/cloud-native/gpu-operator, GPU Operator with MIG)."""
 ROLE_LABEL = "rackwright/role"
 QUEUES_LABEL = "rackwright/queues"
 """Label of namespaces on own servers whose jobs Kueue manages."""

@@ -124,7 +124,11 @@ def target(
     if whole is None:
         raise Bug(f"{accelerator.name} has gaps and was not refused")
     sharing = machine.sharing
-    found = whole.part(machine.accelerator_fraction) if sharing is None else whole.divided(sharing.label, sharing.compute_share, sharing.memory_share)
+    found = (
+        whole.part(machine.accelerator_fraction)
+        if sharing is None
+        else whole.divided(sharing.label, sharing.compute_share, sharing.memory_share)
+    )
     linked = found.scale_up_bytes_per_s if machine.scale_up_domain else None
     inside = linked or found.host_bytes_per_s
     network = None if nodes == 1 or machine.fabric is Fabric.ICI else machine.fabric_bytes_per_s or machine.sustained_network_bytes_per_s

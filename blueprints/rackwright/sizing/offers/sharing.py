@@ -11,6 +11,7 @@ from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.plan import Candidate
 from rackwright.spec.blueprint import Sharing as SharingChoice
 from rackwright.spec.blueprint import SharingOptions
+from rackwright.spec.inventory import ServerGroup
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 
@@ -48,6 +49,14 @@ def divided_machines(machine: Machine, accelerator: Accelerator | None, spec: Sp
                 yield machine.divided(sharing, machine.accelerator_memory_bytes or memory)
 
 
+def already_divided(machine: Machine, accelerator: Accelerator | None, group: ServerGroup, catalog: Catalog) -> Machine | None:
+    """The machine of a group whose GPUs are divided by MIG; None for whole GPUs, and for a profile that they lack (S-189)."""
+    profile = group.gpus.mig if group.gpus else None
+    rows = profiles_of(accelerator.name, catalog) if accelerator and profile else ()
+    row = next((row for row in rows if row.profile == profile), None)
+    return machine.divided(mig_parts(row), machine.accelerator_memory_bytes or 0.0) if row else None
+
+
 def _divisions(options: SharingOptions, accelerator: str, catalog: Catalog) -> Iterator[Sharing]:
     count = options.replicas_per_accelerator
     if options.strategy != "mig":
@@ -62,4 +71,8 @@ def _divisions(options: SharingOptions, accelerator: str, catalog: Catalog) -> I
 def machine_of(candidate: Candidate, catalog: Catalog) -> Machine:
     """The machine of a candidate, with its accelerators divided as the candidate divides them."""
     machine = catalog.machine(candidate.machine)
-    return machine.divided(candidate.sharing, candidate.accelerator_memory_bytes / candidate.sharing.memory_share) if candidate.sharing else machine
+    return (
+        machine.divided(candidate.sharing, candidate.accelerator_memory_bytes / candidate.sharing.memory_share)
+        if candidate.sharing
+        else machine
+    )

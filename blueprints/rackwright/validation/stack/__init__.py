@@ -2,7 +2,7 @@
 
 from rackwright.validation.stack import budget, cost_alerts, existing, jobs, naming, network, own_servers, quota, secrets
 from rackwright.validation.stack.cluster import access, clients, operators, queues, serving
-from rackwright.validation.stack.nodes import capacity, fabric, fallback, images, placement, provisioning, reservations, tpu
+from rackwright.validation.stack.nodes import capacity, fabric, fallback, images, placement, provisioning, reservations, sharing, tpu
 from rackwright.validation.stack.quota import QuotaNeed, check_quota, quota_needs
 from rackwright.validation.stack.registry import RULES, StackContext, check, refuse_broken_invariants, stack_problems
 from rackwright.validation.stack.storage import claims, lustre, volumes
@@ -30,6 +30,7 @@ AREAS = (
     reservations,
     secrets,
     serving,
+    sharing,
     volumes,
     claims,
     tpu,
