@@ -205,10 +205,10 @@ class Machine:
 
     def divided(self, sharing: Sharing, memory_bytes: float) -> "Machine":
         """The machine with its accelerators divided. memory_bytes: of one accelerator. Parts reach each other over no scale-up link."""
+        count, each = self.accelerator_count * sharing.parts, int(memory_bytes * sharing.memory_share)
         return replace(
-            self, accelerator_count=self.accelerator_count * sharing.parts, accelerator_memory_bytes=int(memory_bytes * sharing.memory_share),
-            scale_up_link="", scale_up_domain=None, sharing=sharing,
-        )  # fmt: skip
+            self, accelerator_count=count, accelerator_memory_bytes=each, scale_up_link="", scale_up_domain=None, sharing=sharing
+        )
 
     @property
     def sustained_network_bytes_per_s(self) -> float | None:

@@ -45,6 +45,7 @@ from rackwright.stackplan.storage import BucketPlan, DiskPlan, LustrePlan
 __all__ = [
     "LAYERS", "REFS", "STACK_PLAN_VERSION", "AddonPlan", "BlueprintKind", "BoxPlan", "BucketPlan", "CapacityPlan", "ClusterPlan",
     "CostAlertsPlan", "DiskPlan", "Existing", "FabricExpectation", "FromStack", "Grant", "IdentityPlan", "KarpenterPlan", "KeyPlan",
-    "LustrePlan", "ManifestPlan", "NetworkPlan", "NicPlan", "PlacePlan", "PoolPlan", "ReleasePlan", "SharingPlan", "StackPlan", "SubnetPlan",
+    "LustrePlan", "ManifestPlan", "NetworkPlan", "NicPlan", "PlacePlan", "PoolPlan", "ReleasePlan", "SharingPlan", "StackPlan",
+    "SubnetPlan",
     "TaintPlan", "VersionPins", "digest_of_refs", "format_refs", "is_zone_id", "machine_layer", "ref", "upstream_layers", "used_layers",
 ]  # fmt: skip

@@ -13,7 +13,6 @@ from rackwright.stackplan.labels import EFA_CLAIM, EFA_DEVICE_CLASS, RESOURCES
 from rackwright.stackplan.namespaces import MONITORING_NAMESPACE, SYSTEM_NAMESPACE
 from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, GPU_OPERATOR, MONITORING, NEURON_PLUGIN
 
-
 PLUGIN_CONFIGS = "device-plugin-configs"
 """ConfigMap of the GPU operator's device plugin."""
 
@@ -62,7 +61,7 @@ def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
         return (gpu_operator(any(pool.nics for pool in pools), sharing=_sharing(pools)),)
     # Bottlerocket contains a device plugin (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin).
     own = family == "bottlerocket"
-    values = {"gfd": {"enabled": True}, "tolerations": TOLERATE_ALL} | ({"devicePlugin": {"enabled": False}} if own else {})
+    values: dict[str, Any] = {"gfd": {"enabled": True}, "tolerations": TOLERATE_ALL} | ({"devicePlugin": {"enabled": False}} if own else {})
     if shared := _sharing(pools):
         values |= {"config": {"map": plugin_configs(shared), "default": DEFAULT_CONFIG}}
     return (release("nvidia-device-plugin", SYSTEM_NAMESPACE, values), _dcgm_exporter(_instance_types(pools), guarded=own))

@@ -9,7 +9,10 @@ from rackwright.compile.kubernetes.manifests import Body, account_key, allow_bas
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.storage.buckets import HUB
+from rackwright.estimator.config import accelerators
 from rackwright.estimator.launch_flags import VLLM_CACHE_DTYPES, VLLM_QUANTIZATIONS
+from rackwright.estimator.serving.memory import SMALL_VLLM_BATCHED_TOKENS, has_small_vllm_defaults
+from rackwright.sizing.assumptions import DEFAULT
 from rackwright.spec.workload_parts import Speculation
 from rackwright.stackplan import BucketPlan, ManifestPlan, PoolPlan
 from rackwright.stackplan.labels import SERVER_PORT
@@ -26,6 +29,8 @@ REQUEST_TIMEOUT_FACTOR = 4
 MIN_REQUEST_TIMEOUT_S = 120
 PROMPT_LOOKUP_TOKENS = 4
 """Longest n-gram that is looked up in the prompt, as in vLLM's example."""
+CHUNKED_PREFILL = {True: "--enable-chunked-prefill", False: "--no-enable-chunked-prefill"}
+"""Switch of vLLM; without one it decides by the model (https://docs.vllm.ai/en/v0.27.0/configuration/engine_args/)."""
 QUANTIZATIONS = {name: VLLM_QUANTIZATIONS[name] for name in ("fp8", "nf4")}
 """Formats that vLLM creates from 16-bit weights at load time; quantized weights declare their own format."""
 
@@ -128,16 +133,31 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
         "gpu-memory-utilization": f"{context.fit.memory.max_fill * _seen_share(context):g}",
         "quantization": QUANTIZATIONS.get(context.candidate.precision),
         "kv-cache-dtype": VLLM_CACHE_DTYPES.get(workload.kv_dtype),
-        "max-num-batched-tokens": workload.max_batched_tokens,
+        "max-num-batched-tokens": _batched_tokens(context),
         "speculative-config": _speculative_config(workload.speculation),
     }
-    switches = ("--enable-chunked-prefill",) if workload.chunked_prefill else ()
-    return (*(f"--{name}={value}" for name, value in chosen.items() if value is not None), *switches)
+    switch = CHUNKED_PREFILL.get(workload.chunked_prefill)
+    return (*(f"--{name}={value}" for name, value in chosen.items() if value is not None), *([switch] if switch else []))
+
+
+def _batched_tokens(context: CompileContext) -> int | None:
+    """Tokens of an iteration; None: the server's default. Without chunked prefill vLLM requires those of the longest request
+    (vllm/config/scheduler.py, SchedulerConfig)."""
+    given = context.serve.max_batched_tokens
+    if context.serve.chunked_prefill is not False:
+        return given
+    row = context.catalog.accelerator_by_name[(context.machine.accelerator or "").lower()]
+    chip = accelerators.chip(accelerators.find(row.name, context.catalog), memory_bytes=context.fit.memory.capacity_bytes)
+    default = int(SMALL_VLLM_BATCHED_TOKENS if has_small_vllm_defaults(chip) else DEFAULT.batched_tokens)
+    return max(given or default, context.serve.max_context or context.sizing.facts.sequence_length or 0)
 
 
 def _seen_share(context: CompileContext) -> float:
-    """Part of the memory that the server sees that it may use: of a MIG instance all, else its part of the whole accelerator. vLLM's limit
-    is for one server, relative to the memory of the device, which MPS does not change (docs.vllm.ai/en/v0.27.0/configuration/engine_args)."""
+    """Part of the memory that the server sees that it may use: of a MIG instance all, else its part of the whole accelerator.
+
+    vLLM's limit is for one server, relative to the memory of the device (https://docs.vllm.ai/en/v0.27.0/configuration/engine_args/), whose
+    total MPS does not change.
+    """
     sharing = context.candidate.sharing
     return sharing.memory_share if sharing and sharing.strategy != "mig" else 1.0
 

@@ -102,7 +102,8 @@ def compare(
 def replicas_by_machine(
     job: ServingJob, machines: Iterable[Machine], catalog: Catalog, a: Assumptions, c: Calibration, work: HostWork
 ) -> dict[str, tuple[Replica, ...]]:
-    """Replicas of a service by the machine's `device_key`, at the rates that its host feeds; none where facts of its accelerator are missing."""
+    """Replicas of a service by `device_key` of the machine, at the rates that its host feeds; none where facts of its accelerator are
+    missing."""
     targets = {m.device_key: (m, t) for m in machines if (t := target_of(m, catalog, a))}
     found = replicas_on(job, [t for _, t in targets.values()], a, c)
 

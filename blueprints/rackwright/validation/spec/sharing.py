@@ -31,7 +31,7 @@ def _options(context: SpecContext) -> SharingOptions | None:
 
 def _pinned_accelerators(context: SpecContext) -> list[str]:
     """Accelerators of the pinned machines, once each; empty where a place pins none."""
-    pins = [place.pin and place.pin.instance for _, place in context.places]
+    pins = [place.pin.instance if place.pin else None for _, place in context.places]
     machines = [query.machine(context.catalog, pin) if pin else None for pin in pins]
     return list(dict.fromkeys(machine.accelerator or "CPUs" for machine in machines if machine)) if all(machines) else []
 

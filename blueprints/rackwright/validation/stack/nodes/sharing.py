@@ -44,7 +44,9 @@ def pods_request_one_part(plan: StackPlan) -> Iterator[Violation]:
     pools = {value: pool for _, pool in accelerators(plan) if pool.sharing for key, value in pool.labels if key == ROLE_LABEL}
     for at, manifest, template in pod_templates(plan):
         pool = pools.get(template["spec"].get("nodeSelector", {}).get(ROLE_LABEL, ""))
-        for index, container in enumerate(template["spec"]["containers"]) if pool else ():
+        if pool is None:
+            continue
+        for index, container in enumerate(template["spec"]["containers"]):
             limits = container.get("resources", {}).get("limits", {})
             requested = limits.get(pool.pod_resource, "0")
             if requested != "1":
