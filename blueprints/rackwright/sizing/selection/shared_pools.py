@@ -17,7 +17,7 @@ def joined(fits: Sequence[Fit]) -> tuple[Fit, ...]:
     Each has the part of the cost that its replicas have of all replicas. The latency of each is that of busy neighbours, so it stays.
     """
     first, names = fits[0].candidate, tuple(fit.workload for fit in fits)
-    assert first.sharing is not None, "a pool of whole accelerators"
+    assert first.sharing is not None
     replicas, per_node = sum(fit.candidate.replicas for fit in fits), first.devices_per_node
     nodes, most = (math.ceil(count / per_node) for count in (replicas, sum(fit.candidate.max_replicas for fit in fits)))
     sharing = replace(first.sharing, workloads=names, max_nodes=most)

@@ -86,5 +86,5 @@ def whole_prompts_are_not_supported_officially(context: SpecContext) -> Iterator
     for at, workload in context.each(Serve):
         if workload.chunked_prefill is False:
             message = "vLLM does not officially support generation without chunked prefill; it may stop or answer incorrectly"
-            fix = "test it with your model; or leave it out, and set max_batched_tokens to the longest prompt: prompts are then computed whole"
+            fix = "leave it out, and set max_batched_tokens to the longest prompt: prompts are then computed whole"
             yield Violation(at / "chunked_prefill", fix, message)

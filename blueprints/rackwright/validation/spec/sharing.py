@@ -12,6 +12,7 @@ from rackwright.sizing.offers.own_servers import accelerator_of
 from rackwright.sizing.offers.sharing import options_of, profiles_of
 from rackwright.spec.base import quote
 from rackwright.spec.blueprint import OwnImage, SharingOptions
+from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.spec.workload import Serve
 from rackwright.stackplan.operators import GPU_OPERATOR
 from rackwright.validation.spec.registry import SpecContext, rule
@@ -51,10 +52,11 @@ def shared_profile_exists(context: SpecContext) -> Iterator[Violation]:
     if options.profile is None or not any(known.values()):
         return
     if not any(options.profile in profiles for profiles in known.values()):
-        whose = " and ".join(pinned) if pinned else "any accelerator of the catalog"
-        names = dict.fromkeys(profile for profiles in known.values() for profile in profiles)
+        whose = " and ".join(name for name in pinned if known[name]) if pinned else "any accelerator of the catalog"
+        names = list(dict.fromkeys(profile for profiles in known.values() for profile in profiles))
         message = f"The MIG profile {quote(options.profile)} does not exist on {whose}"
-        yield Violation(at, f"use {', '.join(names)}", message)
+        near = "" if pinned else did_you_mean(options.profile, names)
+        yield Violation(at, near or f"use {', '.join(names)}", message)
 
 
 @rule("S-205", link="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/deployment-considerations.html")
@@ -95,7 +97,8 @@ def parts_fit_the_accelerator(context: SpecContext) -> Iterator[Violation]:
 def _against_whole(row: MigProfile, count: int) -> str:
     sms, memory = (Fraction(share).limit_denominator(8) for share in (row.fraction_of_sms, row.fraction_of_memory))
     if count > row.instances:
-        return f"{count} x {row.profile} need {count} x {sms} of the SMs and {count} x {memory} of the memory of {row.accelerator}"
+        room = f"{row.accelerator} has room for {row.instances}"
+        return f"{count} x {row.profile} need {count} x {sms} of the SMs and {count} x {memory} of the memory; {room}"
     return f"{row.accelerator} is divided into {row.instances} x {row.profile}; `replicas_per_accelerator` is {count}"
 
 
