@@ -1,6 +1,7 @@
 """Services on divided accelerators: MIG, MPS and time-slicing, of one workload and of several that share a pool."""
 
 from datetime import date
+from pathlib import Path
 
 import pytest
 from rackwright.catalog.read import Catalog
@@ -13,6 +14,7 @@ from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.sizing.selection.revalidation import resize_stack
 from rackwright.spec import read
 from rackwright.spec.spec import Spec
+from rackwright.wording.formatting import span
 from rackwright.wording.notes import note_text
 from rackwright.workflow.pipeline import Pipeline
 
@@ -139,7 +141,7 @@ def test_text_and_json_name_the_workloads_that_share():
     chosen = pipeline.plan.chosen
     assert chosen
     assert "1 x L40S in 2 (MPS) shared with two" in workload_text(given, chosen)
-    assert "one and two (MPS, 2 replicas per accelerator) on 1 x g6e.xlarge" in pipeline.plan.scaling
+    assert "one and two share 1 x g6e.xlarge (MPS, 2 replicas per accelerator)" in pipeline.plan.scaling
     shown = plan_json(pipeline.plan, pipeline.update_preview())["fits"][0]["candidate"]["sharing"]
     assert (shown["strategy"], shown["parts"], shown["workloads"]) == ("mps", 2, ["one", "two"])
     assert SizingPlan.from_json(pipeline.plan.to_json()) == pipeline.plan
@@ -177,3 +179,22 @@ def test_divided_machines_keep_their_memory():
     mig = machine.divided(mig_parts(profiles_of(H100, CATALOG)[0]), 80e9)
     assert (mig.accelerator_count, mig.whole_accelerators, mig.accelerator_memory_bytes, mig.name) == (56, 8, 1e10, "p5.48xlarge")
     assert machine.divided(equal_parts("mps", 4), 80e9).accelerator_memory_bytes == 2e10
+
+
+def shared_example() -> tuple[str, list[list[str]]]:
+    """(spec, rows of the table) of docs/serving.md."""
+    page = (Path(__file__).parents[2] / "docs/serving.md").read_text(encoding="utf-8")
+    text, _, table = page.partition("<!-- shared -->")[2].partition("<!-- end of shared -->")[0].partition("```yaml\n")[2].partition("```")
+    rows = [[cell.strip(" `") for cell in line.strip("| ").split("|")] for line in table.strip().splitlines()[2:]]
+    return text, rows
+
+
+@pytest.mark.parametrize("row", shared_example()[1], ids=lambda row: row[0])
+def test_the_example_of_the_page_has_its_figures(row):
+    sharing, machines, usd, *times = row
+    chosen = Pipeline.of_spec(read(shared_example()[0].replace("sharing: mps", f"sharing: {sharing}")), TODAY).plan.chosen
+    assert chosen
+    chat, embed = (fit.speed for fit in chosen.each_workload)
+    assert machines == f"{len(chosen.each_pool)} x g6e.xlarge"
+    assert usd == f"{monthly(chosen):,.0f}"
+    assert times == [span(chat.ttft_s), span(chat.tpot_s), span(embed.ttft_s)]

@@ -167,7 +167,8 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
 
 def _idle(offer: Offer, nodes: int, outcome: Outcome, duration: Interval | None) -> Iterator[Note]:
     """Notes about accelerators and hours that are paid for but not used."""
-    bought, used = nodes * offer.machine.accelerator_count, outcome.replicas * outcome.parallelism.accelerators
+    m, devices = offer.machine, outcome.replicas * outcome.parallelism.accelerators
+    bought, used = nodes * m.whole_accelerators, math.ceil(devices / m.sharing.parts) if m.sharing else devices
     if outcome.work_s is None and outcome.speed.requests_per_s and used <= bought / 2:
         yield Note(NoteKind.IDLE_ACCELERATORS, {"idle": bought - used, "bought": bought})
     if offer.prepaid_s is not None and duration is not None and duration.p90 < offer.prepaid_s / 2:

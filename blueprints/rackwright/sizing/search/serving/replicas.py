@@ -58,9 +58,8 @@ class ReplicaShapes:
 def replica_shapes(job: ServingJob, machines: TargetArrays) -> ReplicaShapes:
     """Inside one machine, unless stages are pinned: then online replicas of whole machines too. Tensor parallelism keeps key and value
     heads whole or copied evenly; stages are powers of two. On Neuron one device or all of a machine, unless pinned: what a pod is given
-    (https://awsdocs-neuron.readthedocs-hosted.com/en/latest/deploy/infrastructure/scheduler.html). A replica on a divided accelerator has one
-    part: parts do not reach each other's memory
-    (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/deployment-considerations.html)."""
+    (https://awsdocs-neuron.readthedocs-hosted.com/en/latest/deploy/infrastructure/scheduler.html). On a divided accelerator one part: parts
+    do not reach each other's memory (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/deployment-considerations.html)."""
     pinned = job.tensor or job.pipeline
     by_size = {size: _layouts(job, size) for size in {t.per_node for t in machines.targets}}
     rows = [
