@@ -1,5 +1,6 @@
 """Services on divided accelerators: MIG, MPS and time-slicing, of one workload and of several that share a pool."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -8,15 +9,20 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.sharing import equal_parts, mig_parts
 from rackwright.report.plan_json import plan_json
 from rackwright.report.terminal.several import workload_text
+from rackwright.sizing.economics.serving import economics_of
 from rackwright.sizing.note import NoteKind
 from rackwright.sizing.offers.sharing import machine_of, profiles_of
 from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.rejection import Limit
 from rackwright.sizing.selection.revalidation import resize_stack
 from rackwright.spec import read
 from rackwright.spec.spec import Spec
 from rackwright.wording.formatting import span
 from rackwright.wording.notes import note_text
+from rackwright.workflow.day_one import day_one
 from rackwright.workflow.pipeline import Pipeline
+
+from tests import own_plans
 
 TODAY = date(2026, 11, 21)
 CATALOG = Catalog.default()
@@ -198,3 +204,44 @@ def test_the_example_of_the_page_has_its_figures(row):
     assert machines == f"{len(chosen.each_pool)} x g6e.xlarge"
     assert usd == f"{monthly(chosen):,.0f}"
     assert times == [span(chat.ttft_s), span(chat.tpot_s), span(embed.ttft_s)]
+
+
+def own_plan(profile: str) -> SizingPlan:
+    divided = {"gpus": {"model": "h100", "count": 8, "mig": profile}}
+    given, _, _ = own_plans.own_fleet_case(where=own_plans.place(servers=divided))
+    return Pipeline.of_spec(given, TODAY).plan
+
+
+def test_own_servers_that_mig_divides_run_services_on_their_parts():
+    """Two instances of 3g.40gb on each of eight GPUs."""
+    plan = own_plan("3g.40gb")
+    assert plan.chosen
+    c = plan.chosen.candidate
+    assert (c.sharing.profile, c.devices_per_node, c.accelerators) == ("3g.40gb", 16, 8 * c.nodes)
+    assert {fit.candidate.sharing and fit.candidate.sharing.profile for fit in plan.fits} == {"3g.40gb"}
+
+
+def test_a_part_too_small_for_the_model_is_rejected_with_its_memory():
+    """An 8B model in 16 bit needs more than the 20 GB of 2g.20gb."""
+    plan = own_plan("2g.20gb")
+    assert not plan.fits
+    (limit,) = {rejection.limit for miss in plan.rejected for rejection in miss.rejections}
+    assert limit is Limit.DEVICE_MEMORY
+
+
+def test_commands_of_day_one_name_the_resource_of_the_parts(tmp_path):
+    path = tmp_path / "shared.yaml"
+    path.write_text(shared_example()[0])
+    steps = {step.name: step for step in day_one(Pipeline(path, TODAY).decide(), "shared.yaml")}
+    assert "2 nvidia.com/gpu.shared" in steps["preflight"].text
+
+
+def test_economics_count_the_parts_of_the_planned_machine():
+    service = embedding("one", rate=100).replace("max_replicas: 1", "max_replicas: 8")
+    given = spec(service, sharing="{strategy: mig, profile: 1g.10gb}", instance="p5.4xlarge")
+    plan = Pipeline.of_spec(given, TODAY).plan
+    fit = next(fit for fit in plan.fits if fit.candidate.sharing)
+    found = economics_of(given, replace(plan, fits=(fit,)), CATALOG)
+    assert found
+    assert found.service.copies == 7
+    assert found.service.replicas(found.p95_requests_per_s) == fit.candidate.replicas
