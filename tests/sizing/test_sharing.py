@@ -222,8 +222,8 @@ def test_own_servers_that_mig_divides_run_services_on_their_parts():
 
 
 def test_a_part_too_small_for_the_model_is_rejected_with_its_memory():
-    """An 8B model in 16 bit needs more than the 20 GB of 2g.20gb."""
-    plan = own_plan("2g.20gb")
+    """An 8B model in 16 bit needs more than the 10 GB of 1g.10gb."""
+    plan = own_plan("1g.10gb")
     assert not plan.fits
     (limit,) = {rejection.limit for miss in plan.rejected for rejection in miss.rejections}
     assert limit is Limit.DEVICE_MEMORY
