@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import date
 
 from rackwright.catalog.read import Catalog
+from rackwright.catalog.sharing import Sharing
 from rackwright.compile.compile import compile_plan
 from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Speed
 from rackwright.sizing.plan import Candidate, Fit, SizingPlan, StorageNeed, WorkloadFacts
@@ -151,6 +152,16 @@ def managed_fleet_case(**more):
     return eks_fleet_case(blueprint={"nodes": {"provisioner": "managed"}}, **more)
 
 
+MIG = Sharing("mig", 7, 1 / 7, 1 / 8, "1g.10gb")
+
+
+def shared_fleet_case(sharing: Sharing = MIG, **more):
+    """Three replicas of the chat on one H100, divided by MIG, up to eight on two."""
+    h100 = {"machine": "p5.4xlarge", "accelerator": "NVIDIA H100 80GB SXM5", "nodes": 1, "sharing": sharing}
+    given, sized, fleet = eks_fleet_case(blueprint={"sharing": sharing.strategy}, **more)
+    return given, sized, replace(fleet, candidate=replace(fleet.candidate, **h100, accelerator_memory_bytes=80e9 * sharing.memory_share))
+
+
 EFA_IMAGE = "registry.example/vllm-efa:1.0.0@sha256:" + "0" * 64
 
 
@@ -269,9 +280,11 @@ FLEETS = {
     "fleet-wide": lambda: compiled(wide_fleet_case()),
     "fleet-neuron": lambda: compiled(neuron_fleet_case()),
     "fleet-neuron-managed": lambda: compiled(neuron_fleet_case(blueprint={"nodes": {"provisioner": "managed"}})),
+    "fleet-shared": lambda: compiled(shared_fleet_case()),
     "fleet-fallback": lambda: compiled(eks_fleet_case(place=AWS | {"capacity": {"fallback": FALLBACK}})),
 }
-"""Fleets on EKS, by name: by Karpenter, by node groups, of replicas on two machines each, on Inferentia2, and bought in three ways."""
+"""Fleets on EKS, by name: by Karpenter, by node groups, of replicas on two machines each, on Inferentia2, on an H100 divided by
+MIG, and bought in three ways."""
 
 
 def tpu_plan() -> StackPlan:

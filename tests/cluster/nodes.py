@@ -44,7 +44,7 @@ def node(plan: StackPlan, pool: PoolPlan, number: int) -> Body:
         "pods": str(pool.max_pods or 110),
         "ephemeral-storage": f"{math.floor(_disk_gib(pool, machine) * 0.9)}Gi",
     }
-    amounts |= {pool.resource: str(pool.accelerator_count)} if pool.resource else {}
+    amounts |= {pool.pod_resource: str(pool.pod_devices)} if pool.resource else {}
     if pool.nics:
         amounts |= {HUGE_PAGES: "10256Mi"} | ({EFA_RESOURCE: str(pool.fabric_interfaces)} if pool.devices == "plugin" else {})
     return {

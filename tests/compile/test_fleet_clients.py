@@ -157,6 +157,9 @@ def test_drafts_are_configured_in_the_server(speculation, config):
         ({"kv_dtype": "int8"}, "--kv-cache-dtype=int8_per_token_head"),
         ({"max_batched_tokens": 4096}, "--max-num-batched-tokens=4096"),
         ({"chunked_prefill": True}, "--enable-chunked-prefill"),
+        ({"chunked_prefill": False}, "--no-enable-chunked-prefill"),
+        ({"chunked_prefill": False}, "--max-num-batched-tokens=8192"),
+        ({"chunked_prefill": False, "max_context": 16384}, "--max-num-batched-tokens=16384"),
     ],
 )
 def test_options_are_arguments_of_the_server(options, argument):
@@ -167,7 +170,6 @@ def test_options_are_arguments_of_the_server(options, argument):
 @pytest.mark.parametrize(
     ("options", "path"),
     [
-        ({"chunked_prefill": False}, "workloads[0].chunked_prefill"),
         ({"disaggregation": "auto"}, "workloads[0].disaggregation"),
         ({"kv_dtype": "int8", "model": {"base": "deepseek-v2-lite"}}, "workloads[0].kv_dtype"),
     ],

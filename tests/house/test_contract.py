@@ -19,7 +19,7 @@ from rackwright_pulumi.policies import RESOURCE_RULES
 from tests.house.source_files import LIBRARY, ROOT, python_files, read
 
 pytestmark = pytest.mark.xdist_group("sources")
-UNSUPPORTED = {"Pricing.commitments", "Gpus.mig"}
+UNSUPPORTED = {"Pricing.commitments"}
 """Fields that this release does not support (validation/spec/unsupported.py)."""
 READ_BY_THE_SPEC = {"Spec.api_version", "InsideAccess.runner", "Granted.used"}
 READ_BY_THE_SPEC |= {"Inventory.api_version", "ServerGroup.os", "ClusterFacts.pod_cidr", "ClusterFacts.node_cidr"}

@@ -128,7 +128,7 @@ def test_control_planes_and_cordoned_nodes_are_left_out():
 def test_mig_and_taints_of_nodes_are_read():
     taint = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
     group = document([node("a", product="NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", gpus=56, taints=[taint])])["servers"][0]
-    assert group["gpus"] == {"model": "h100", "count": 56, "mig": "1g.10gb"}
+    assert group["gpus"] == {"model": "h100", "count": 8, "mig": "1g.10gb"}
     assert group["taints"] == [taint]
 
 

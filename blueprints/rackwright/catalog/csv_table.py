@@ -73,6 +73,15 @@ def positive(cell: str) -> float:
     return value
 
 
+def fraction(cell: str) -> float:
+    """Parse a share such as 1/7, at most 1."""
+    part, _, whole = cell.partition("/")
+    value = count(part) / count(whole)
+    if not 0 < value <= 1:
+        raise ValueError(f"{cell!r} is not a share between 0 and 1")
+    return value
+
+
 def times(factor: float) -> Parse:
     return lambda cell: positive(cell) * factor
 

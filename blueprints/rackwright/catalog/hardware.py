@@ -1,7 +1,9 @@
 """Shapes of hardware: accelerators, machines, fabrics, TPU slices, servers; units and the meaning of None are in `rows.py`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from rackwright.catalog.sharing import Sharing
 
 
 class Fabric(StrEnum):
@@ -129,6 +131,7 @@ class Machine:
     interfaces for an FSx file system, 0 where it cannot be a client over EFA; needs_whole_fabric: training must attach all its EFA
     interfaces. boot_disk: neutral kind of its boot disk (GCP); compact_flex_start: compact placement works with flex-start (GCP).
     vcpu_*: bandwidth and dense bf16 rate of one vCPU while all are busy, None where not published.
+    sharing: how its accelerators are divided; its devices are then their parts.
     """
 
     name: str
@@ -188,6 +191,24 @@ class Machine:
     vcpu_bf16_flops: float | None = None
     conflict: str = ""
     notes: str = ""
+    sharing: Sharing | None = None
+
+    @property
+    def whole_accelerators(self) -> int:
+        """Accelerators of the machine, whether they are divided or not."""
+        return self.accelerator_count // self.sharing.parts if self.sharing else self.accelerator_count
+
+    @property
+    def device_key(self) -> str:
+        """Name of the machine, with how its accelerators are divided."""
+        return f"{self.name} {self.sharing.label}" if self.sharing else self.name
+
+    def divided(self, sharing: Sharing, memory_bytes: float) -> "Machine":
+        """The machine with its accelerators divided. memory_bytes: of one accelerator. Parts reach each other over no scale-up link."""
+        count, each = self.accelerator_count * sharing.parts, int(memory_bytes * sharing.memory_share)
+        return replace(
+            self, accelerator_count=count, accelerator_memory_bytes=each, scale_up_link="", scale_up_domain=None, sharing=sharing
+        )
 
     @property
     def sustained_network_bytes_per_s(self) -> float | None:

@@ -58,7 +58,7 @@ def quota_amount(machine: Machine) -> tuple[int, str]:
     """What one machine takes of its quota, and the unit: vCPUs on AWS, accelerators on Google Cloud (vCPUs for machines without any)."""
     if profile(machine.cloud).has_vcpu_quotas or not machine.accelerator_count:
         return machine.vcpus or 0, "vCPU"
-    return machine.accelerator_count, "accelerators"
+    return machine.whole_accelerators, "accelerators"
 
 
 def slices(catalog: Catalog, machine_name: str) -> tuple[TpuSlice, ...]:

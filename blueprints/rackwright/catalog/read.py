@@ -22,7 +22,7 @@ from rackwright.catalog.rows import (
     GpuProduct,
     LinkSpeed,
     Machine,
-    MigProfiles,
+    MigProfile,
     Price,
     Quota,
     Server,
@@ -54,7 +54,7 @@ class Catalog:
     slices: tuple[TpuSlice, ...]
     servers: tuple[Server, ...]
     link_speeds: tuple[LinkSpeed, ...]
-    mig_profiles: tuple[MigProfiles, ...]
+    mig_profiles: tuple[MigProfile, ...]
     gpu_products: tuple[GpuProduct, ...]
     prices: tuple[Price, ...]
     availability: tuple[Availability, ...]
@@ -201,7 +201,7 @@ PLAIN = {
     "layouts": (FabricLayout, tables.FABRICS),
     "servers": (Server, server_columns.SERVERS),
     "link_speeds": (LinkSpeed, server_columns.LINK_SPEEDS),
-    "mig_profiles": (MigProfiles, server_columns.MIG_PROFILES),
+    "mig_profiles": (MigProfile, server_columns.MIG_PROFILES),
     "gpu_products": (GpuProduct, server_columns.GPU_PRODUCTS),
     "zones": (Zone, tables.ZONES),
     "storage_prices": (StoragePrice, tables.STORAGE_PRICES),

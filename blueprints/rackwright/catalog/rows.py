@@ -29,7 +29,8 @@ from rackwright.catalog.offerings import (
     Volume,
     Zone,
 )
-from rackwright.catalog.servers import GpuProduct, LinkSpeed, MigProfiles, Server
+from rackwright.catalog.servers import GpuProduct, LinkSpeed, Server
+from rackwright.catalog.sharing import MigProfile, Sharing
 
 __all__ = [
     "FORMATS",
@@ -44,12 +45,13 @@ __all__ = [
     "GpuProduct",
     "LinkSpeed",
     "Machine",
-    "MigProfiles",
+    "MigProfile",
     "Offering",
     "PinnedVersion",
     "Price",
     "Quota",
     "Server",
+    "Sharing",
     "StorageLimit",
     "StoragePrice",
     "Support",

@@ -1,7 +1,7 @@
 """Columns of the data files about servers that users own."""
 
 from rackwright.catalog.columns import GBPS
-from rackwright.catalog.csv_table import GB, count, many, maybe, positive, same, size, sourced_table, text, words
+from rackwright.catalog.csv_table import GB, count, fraction, maybe, positive, same, size, sourced_table, text, words
 from rackwright.catalog.rows import Fabric
 
 SERVERS = sourced_table(
@@ -23,4 +23,11 @@ LINK_SPEEDS = sourced_table("link_speeds.csv", "name", same(text, "name"), {"gbp
 
 GPU_PRODUCTS = sourced_table("gpu_products.csv", "product", same(text, "product accelerator"), same(words, "notes"))
 
-MIG_PROFILES = sourced_table("mig_profiles.csv", "accelerator", same(text, "accelerator"), same(many(), "profiles"), same(words, "notes"))
+MIG_PROFILES = sourced_table(
+    "mig_profiles.csv",
+    "accelerator profile",
+    same(text, "accelerator profile"),
+    same(count, "instances"),
+    same(fraction, "fraction_of_sms fraction_of_memory"),
+    same(words, "notes"),
+)

@@ -1,4 +1,4 @@
-"""Servers that users own, the speeds of their links, and the parts that their GPUs are divided into."""
+"""Servers that users own, the speeds of their links, and the names of their GPUs."""
 
 from dataclasses import dataclass
 
@@ -40,17 +40,6 @@ class LinkSpeed:
 
     name: str
     bytes_per_s: float
-    notes: str
-    source: str
-    as_of: str
-
-
-@dataclass(frozen=True, slots=True)
-class MigProfiles:
-    """Profiles of NVIDIA's Multi-Instance GPU that an accelerator supports; accelerators without a row are not divided."""
-
-    accelerator: str
-    profiles: tuple[str, ...]
     notes: str
     source: str
     as_of: str

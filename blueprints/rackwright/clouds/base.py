@@ -23,6 +23,7 @@ class CloudProfile:
     certificate: pattern of the certificates of a load balancer, with the groups owner (account or project), region and name (what the
     load balancer refers to). certificate_form: the same for people; empty: no load balancer of this cloud has certificates.
     supports: options of the spec, and features behind them, that this release builds on this cloud.
+    keeps_shared_name: pods request parts of a shared accelerator by the name of whole ones, and the node pool divides them.
 
     zone_separator: between a region and the letter of a zone. zone_letters: region -> its letters; other regions have a, b and c.
     zone_id: pattern of zone IDs, where zones have both a name and an ID, and accounts differ in which name an ID has.
@@ -63,6 +64,7 @@ class CloudProfile:
 
     blueprints: frozenset[str] = frozenset()
     supports: frozenset[str] = frozenset()
+    keeps_shared_name: bool = False
 
     zone_separator: str = ""
     zone_letters: Mapping[str, str] = field(default_factory=dict)

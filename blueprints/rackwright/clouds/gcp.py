@@ -18,6 +18,8 @@ GCP = CloudProfile(
     name="gcp",
     owner_field="project",
     blueprints=frozenset({"training-cluster", "inference-fleet", "tpu-pod"}),
+    # https://cloud.google.com/kubernetes-engine/docs/how-to/gpus-multi, and how-to/nvidia-mps-gpus
+    keeps_shared_name=True,
     zone_separator="-",
     has_zone_names=True,
     # London (europe-west2) and Zurich (europe-west6) are outside the European Union.
@@ -38,7 +40,7 @@ GCP = CloudProfile(
     bucket_prefixes=("goog",),
     bucket_words=("google",),
     has_bucket_folders=True,
-    supports=frozenset({"capacity.reservation"}),
+    supports=frozenset({"capacity.reservation", "serve.sharing"}),
     # A part of a reservation is named by its block: https://cloud.google.com/ai-hypercomputer/docs/view-reserved-capacity
     reservation_id=(
         r"(projects/[a-z][-a-z0-9]{4,28}[a-z0-9]/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?"

@@ -23,7 +23,6 @@ MACHINE_KINDS = {
 }
 """Kinds of machine that each blueprint supports."""
 DISAGGREGATION = "https://docs.vllm.ai/en/v0.27.0/features/disagg_prefill/"
-CHUNKED_PREFILL = "https://docs.vllm.ai/en/v0.27.0/configuration/optimization/"
 QUANTIZED_CACHE = "https://docs.vllm.ai/en/v0.27.0/features/quantization/quantized_kvcache/"
 WORKLOAD = At() / "workloads" / 0
 
@@ -92,10 +91,6 @@ def _server_options(context: CompileContext, workload: Serve) -> Iterator[Proble
         yield Problem("C-server-option", reason, WORKLOAD / "disaggregation", fix, link=DISAGGREGATION)
     if workload.run.args:
         return
-    if workload.chunked_prefill is False:
-        reason = "vLLM does not officially support generation without chunked prefill; it may stop or answer incorrectly"
-        fix = "leave it out, and set max_batched_tokens to the longest prompt: prompts are then computed whole"
-        yield Problem("C-server-option", reason, WORKLOAD / "chunked_prefill", fix, link=CHUNKED_PREFILL)
     architecture = architecture_of(workload.model) if workload.kv_dtype == "int8" else None
     if architecture and architecture.kv_lora_rank:
         reason = "vLLM has no int8 cache for latent attention (MLA)"

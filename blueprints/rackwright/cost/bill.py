@@ -112,10 +112,14 @@ def _pod_logs(stack: StackPlan, catalog: Catalog) -> Iterator[BillLine]:
 
 
 def _all_accelerators(stack: StackPlan, fit: Fit) -> Iterator[BillLine]:
-    """The sized machines of every workload; of several, each line names its own."""
-    for each in fit.each_workload:
-        lines = _accelerators(stack, each)
-        yield from (replace(line, what=f"{line.what}, {each.workload}") for line in lines) if each.workload else lines
+    """The sized machines of every workload; of several, each line names its own, and machines that several share are one line."""
+    for each in fit.each_pool:
+        members = [other for other in fit.each_workload if other.pool_owner == each.workload]
+        for line in _accelerators(stack, each):
+            names = " and ".join(filter(None, (member.workload for member in members)))
+            whole = sum(member.candidate.replicas for member in members) / each.candidate.replicas
+            total, hourly_usd = (None if usd is None else usd * whole for usd in (line.total_usd, line.hourly_usd))
+            yield replace(line, what=f"{line.what}, {names}", total_usd=total, hourly_usd=hourly_usd) if names else line
 
 
 def _accelerators(stack: StackPlan, fit: Fit) -> Iterator[BillLine]:

@@ -8,7 +8,7 @@ def is_sized(pool: PoolPlan, fit: Fit) -> bool:
     """Whether the pool holds the machines of the fit; other pools of a fallback use another capacity mode."""
     chosen, plan = fit.candidate, pool.capacity
     bought = (plan.mode, plan.reservation_id or plan.group_arn) == (chosen.capacity, chosen.capacity_id)
-    return pool.does_the_work and bought and pool.serves in ((), (fit.workload,))
+    return pool.does_the_work and bought and (not pool.serves or fit.workload in pool.serves)
 
 
 def fit_of(pool: PoolPlan, fit: Fit) -> Fit | None:

@@ -8,7 +8,7 @@ from rackwright.sizing.rejection import Limit
 from rackwright.sizing.selection.frontier import MAX_POINTS, FrontierPoint, Role, frontier
 from rackwright.sizing.selection.rejection_summary import RejectionGroup, rejection_summary
 from rackwright.spec.spec import Goals
-from rackwright.wording.formatting import hours, machines, money, percent, plural, span, usd
+from rackwright.wording.formatting import hours, machines_and_parts, money, percent, plural, span, usd
 from rackwright.wording.rationale import compared_with
 from rackwright.wording.rejections import rejection_text
 from rackwright.workflow.stack.stack_preview import StackPreview
@@ -29,7 +29,7 @@ def frontier_rows(
         capacity = "" if c.capacity == "on-demand" else f", {c.capacity}"
         price, free = money(cost.p50 if cost else None), percent(point.headroom)
         comparison = "; ".join(filter(None, [roles, _against(point, plan), preview.refusal(point.rank) if preview else ""]))
-        rows.append((f"#{point.rank}", machines(c) + capacity, _time(point.fit), price, free, comparison))
+        rows.append((f"#{point.rank}", machines_and_parts(c) + capacity, _time(point.fit), price, free, comparison))
     return rows
 
 
@@ -69,7 +69,7 @@ def rejection_rows(plan: SizingPlan) -> list[tuple[str, ...]]:
     for group in rejection_summary(plan.rejected):
         nearest = group.nearest.candidate
         alone = f", {group.alone:,} of them on this constraint alone" if 0 < group.alone < group.count else ""
-        place = f"{machines(nearest)}, {nearest.region}, {nearest.capacity}"
+        place = f"{machines_and_parts(nearest)}, {nearest.region}, {nearest.capacity}"
         rows.append((f"{group.count:,}", rejection_text(group.rejection) + alone, place, distance_text(group.distance)))
     return rows
 

@@ -53,4 +53,12 @@ def cheapest(rejected: Sequence[Rejected]) -> Rejected | None:
 
 
 def shape(candidate: Candidate) -> tuple:
-    return (candidate.cloud, candidate.machine, candidate.topology, candidate.slices, candidate.nodes, str(candidate.parallelism))
+    return (
+        candidate.cloud,
+        candidate.machine,
+        candidate.topology,
+        candidate.slices,
+        candidate.nodes,
+        str(candidate.parallelism),
+        candidate.sharing,
+    )

@@ -11,7 +11,7 @@ from rackwright.report.alternatives import alternatives_json
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.sizing.selection.ranking import nearest_misses
 from rackwright.sizing.unit import unit_cost
-from rackwright.wording.formatting import machines
+from rackwright.wording.formatting import machines_and_parts
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rejections import joined_remedies, rejection_text
 from rackwright.workflow.stack.stack_preview import StackPreview
@@ -32,7 +32,7 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
     misses = [
         {
             "candidate": miss.label,
-            "machines": machines(miss.candidate),
+            "machines": machines_and_parts(miss.candidate),
             "why": [rejection_text(r) for r in miss.rejections],
             "remedy": joined_remedies(miss.rejections),
         }

@@ -90,6 +90,21 @@ class Assumptions:
     user_request_interval_s: float = _training(60, "s between requests of one user", OWN, scope="serving")
     month_h: float = _training(MONTH_H, "h", "average month", scope="serving")
 
+    sharing_vcpus: float = _training(2, "vCPU per replica on a shared accelerator", OWN, scope="sharing")
+    mig_slowdown: float = _training(
+        1.2, "p90 over median, besides that of the model", f"{OWN}: 16 of 132 SMs of an H100 in 1g are 12 %, not 1/7", scope="sharing"
+    )
+    mps_slowdown: float = _training(
+        1.5, "p90 over median, besides that of the model", f"{OWN}: caches and bandwidth are not divided", scope="sharing"
+    )
+    time_slicing_slowdown: float = _training(
+        2.0, "p90 over median, besides that of the model", f"{OWN}: a replica waits for the time slices of the others", scope="sharing"
+    )
+
+    def sharing_slowdown(self, strategy: str) -> float:
+        """p90 over median of times that the other replicas of a shared accelerator cause."""
+        return {"mig": self.mig_slowdown, "mps": self.mps_slowdown, "time-slicing": self.time_slicing_slowdown}[strategy]
+
     def listed(self, *scopes: str) -> tuple[Assumption, ...]:
         """Assumptions for the scopes and for all plans, in the order of the fields."""
         return listed(self, *scopes)

@@ -35,6 +35,8 @@ class NoteKind(StrEnum):
     BLOCK_PARTLY_USED_UNPRICED = "block-partly-used-unpriced"
     CPU_UNCALIBRATED = "cpu-uncalibrated"
     DEVICE_SHARE = "device-share"
+    SHARED_ACCELERATOR = "shared-accelerator"
+    TIME_SLICED = "time-sliced"
     FP16_SERVING = "fp16-serving"
     FP16_TRAINING = "fp16-training"
     CHECKPOINT_PAUSES = "checkpoint-pauses"

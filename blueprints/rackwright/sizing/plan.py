@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import TypeAdapter
 
+from rackwright.catalog.sharing import Sharing
 from rackwright.sizing.metrics import Goodput, Interval, Memory, OptionEffect, ParallelLayout, Speed
 from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.note import Note
@@ -22,7 +23,7 @@ class Candidate:
 
     machine: catalog name of one node (for TPUs the host machine type); nodes: in all; slices, topology: TPU only;
     replicas: serving copies now, max_replicas the ceiling; price_usd_per_hour: one node, None when not published;
-    accelerator_memory_bytes: of one accelerator, 0 where it is not known.
+    accelerator_memory_bytes: of one accelerator or part, 0 where it is not known. sharing: how its accelerators are divided.
     """
 
     cloud: str
@@ -48,15 +49,23 @@ class Candidate:
     place: int = 0
     pinned: bool = False
     accelerator_memory_bytes: float = 0.0
+    sharing: Annotated[Sharing | None, IF_SEVERAL] = None
 
     @property
     def accelerators(self) -> int:
         return self.nodes * self.accelerators_per_node
 
     @property
+    def devices_per_node(self) -> int:
+        """Accelerators of a machine that a replica can have, or their parts."""
+        return self.accelerators_per_node * (self.sharing.parts if self.sharing else 1)
+
+    @property
     def max_nodes(self) -> int:
         """Machines at the maximum size: of a server those of its maximum number of replicas."""
-        each, width = self.accelerators_per_node or 1, self.parallelism.accelerators
+        each, width = self.devices_per_node or 1, self.parallelism.accelerators
+        if self.sharing and self.sharing.max_nodes:
+            return self.sharing.max_nodes
         if self.max_replicas <= self.replicas:
             return self.nodes
         return max(self.nodes, math.ceil(width / each) * math.ceil(self.max_replicas / max(1, each // width)))
@@ -71,7 +80,7 @@ class Candidate:
         """Name of a candidate, unique in a plan: machines, number, place, capacity mode."""
         slices = f"{self.slices} x {self.accelerator} {self.topology} on {self.machine}"
         what = slices if self.topology else f"{self.nodes} x {self.machine}"
-        return " ".join(filter(None, (what, self.region, self.capacity, self.capacity_id)))
+        return " ".join(filter(None, (what, self.region, self.capacity, self.capacity_id, self.sharing.label if self.sharing else "")))
 
 
 @dataclass(frozen=True)
@@ -131,6 +140,17 @@ class Fit:
     def each_workload(self) -> tuple["Fit", ...]:
         """This fit and those of the further workloads."""
         return (self, *self.further)
+
+    @property
+    def pool_owner(self) -> str:
+        """The workload whose pool has the machines: the first of those that share them."""
+        sharing = self.candidate.sharing
+        return sharing.workloads[0] if sharing and sharing.workloads else self.workload
+
+    @property
+    def each_pool(self) -> tuple["Fit", ...]:
+        """The fits of every workload, one for each set of machines."""
+        return tuple(fit for fit in self.each_workload if fit.pool_owner == fit.workload)
 
     @property
     def label(self) -> str:

@@ -112,7 +112,7 @@ def _plan(
         facts=facts,
         fits=fits,
         rejected=rejected,
-        assumptions=tuple(_assumptions(inputs, fits[:1], calibrated(spec), a)),
+        assumptions=tuple(_assumptions(inputs, fits[:1], calibrated(spec), a, any(fit.candidate.sharing for fit in fits))),
         catalog_digest=catalog.digest,
         storage=need,
         optimize_for=spec.goals.optimize_for,
@@ -209,15 +209,16 @@ def _more_cannot_help(miss: Rejected, max_cost_usd: float) -> bool:
     return not limits.isdisjoint(COUNT_INDEPENDENT) or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
 
 
-def _assumptions(inputs: WorkloadInputs, fits: tuple[Fit, ...], c: Calibration, a: Assumptions) -> Iterator[Assumption]:
-    """Assumptions of the workload, the calibration behind the times of the fits, and the assumptions of the kind of plan."""
+def _assumptions(inputs: WorkloadInputs, fits: tuple[Fit, ...], c: Calibration, a: Assumptions, shares: bool) -> Iterator[Assumption]:
+    """Assumptions of the workload, the calibration behind the times of the fits, and the assumptions of the kind of plan. shares: whether
+    candidates have divided accelerators."""
     yield from inputs.assumed
     for fit in fits:
         yield Assumption("calibration", c.version, fit.evidence, "fit of published runs, data/measured of the estimator")
     if c.factors:
         runs = sum(n for _, n in c.factors.values())
         yield Assumption("calibration factors", f"{len(c.factors)}", "of your measured runs", f"`rackwright calibrate`, {runs} readings")
-    yield from a.listed("serving" if isinstance(inputs.job, ServingJob) else "training")
+    yield from a.listed("serving" if isinstance(inputs.job, ServingJob) else "training", *(["sharing"] if shares else []))
 
 
 def _storage(

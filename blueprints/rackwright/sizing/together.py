@@ -1,4 +1,5 @@
-"""Sizing of several serving workloads: one pool for each in one cluster, chosen together under one budget, quota and accelerator limit."""
+"""Sizing of several serving workloads: a pool for each in one cluster, or one that several share, chosen together under one budget, quota
+and accelerator limit."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.selection.combinations import Combination, Option, Rank, best_combinations, share_a_zone
 from rackwright.sizing.selection.ranking import identity
+from rackwright.sizing.selection.shared_pools import shared_pools
 from rackwright.spec.quotas import known_quotas
 from rackwright.spec.spec import Spec
 
@@ -51,7 +53,7 @@ def size_together(
     if not fits:
         rejected = _nearest((*over, *choice.unaffordable(base, whole_bill))) or _nearest(choice.rejected())
         return replace(base, rejected=rejected, notes=(*base.notes, *choice.separate_notes(whole_bill)))
-    most = sum(fit.candidate.max_nodes * fit.candidate.accelerators_per_node for fit in fits[0].each_workload)
+    most = sum(fit.candidate.max_nodes * fit.candidate.accelerators_per_node for fit in fits[0].each_pool)
     notes = (*base.notes, *choice.differences(fits[0], over), *scaled_beyond_limit(most, spec.limits.accelerators))
     made = replace(base, fits=fits, rejected=_nearest(over), notes=notes).with_first(fits[0])
     each = [with_node_requirements(p, spec.of_workload(i), catalog, a) for i, p in enumerate(made.each_workload)]
@@ -135,14 +137,15 @@ class _Choice:
         found = []
         for place, region in self._places():
             limits = self._limits(place, region) | ({} if budget_usd is None else {USD: budget_usd})
-            for combination in best_combinations(self._options(place, region), limits, PRICED_FITS):
-                ranks = zip(*(option.rank for option in combination), strict=True)
-                found.append((tuple(sum(terms, 0.0) for terms in ranks), combination))
+            for options in self._choices(place, region):
+                for combination in best_combinations(options, limits, PRICED_FITS):
+                    ranks = zip(*(option.rank for option in combination), strict=True)
+                    found.append((tuple(sum(terms, 0.0) for terms in ranks), combination))
         return sorted(found, key=lambda entry: entry[0])[:PRICED_FITS]
 
     def rejected(self) -> Iterator[Rejected]:
         """The best combination of each place without limits, with what it exceeds; the separate choices without such a place."""
-        here = (self._options(place, region) for place, region in self._places())
+        here = (options for place, region in self._places() for options in self._choices(place, region))
         found = [combination for options in here for combination in best_combinations(options, {}, 1)]
         yield from map(self._exceeding, found)
         if not found:
@@ -226,12 +229,20 @@ class _Choice:
             for i, plan in enumerate(self.plans)
         ]
 
+    def _choices(self, place: int, region: str) -> Iterator[list[list[Option]]]:
+        """The options of each workload on its own pool; then, for every pool that several can share, with the one option of those."""
+        alone = self._options(place, region)
+        yield alone
+        for pool in shared_pools([[option.fit for option in options] for options in alone]):
+            yield [[self._option(i, pool[i], 0)] if i in pool else options for i, options in enumerate(alone)]
+
     def _option(self, index: int, fit: Fit, rank: int) -> Option:
-        c = fit.candidate
+        """A fit with what it uses. Machines that several workloads share count for the first of them."""
+        c, is_owner = fit.candidate, fit.pool_owner == fit.workload
         machine = self.catalog.machine(c.machine)
-        uses = {ACCELERATORS: float(c.accelerators), USD: fit.paid_usd.p50 if fit.paid_usd else 0.0}
+        uses = {ACCELERATORS: float(c.accelerators) * is_owner, USD: fit.paid_usd.p50 if fit.paid_usd else 0.0}
         if code := quota_code(machine, c.capacity):
-            uses[code] = float(quota_amount(machine)[0] * c.max_nodes)
+            uses[code] = float(quota_amount(machine)[0] * c.max_nodes) * is_owner
         return Option(fit, self._rank(index, fit, rank), uses)
 
     def _rank(self, index: int, fit: Fit, rank: int) -> Rank:

@@ -95,6 +95,23 @@ class Nodes(Part):
     """Cluster placement group; `auto` uses one where the capacity mode allows it."""
 
 
+class SharingOptions(Part):
+    """One way to divide accelerators; sizing chooses the keys that are left out."""
+
+    strategy: Literal["mig", "mps", "time-slicing"]
+    """Multi-Instance GPU, Multi-Process Service, or time-slicing of NVIDIA GPUs."""
+    profile: Id | None = None
+    """MIG profile, such as 1g.10gb."""
+    replicas_per_accelerator: Annotated[int, Field(ge=2, le=1000, strict=True)] | None = None
+    """Replicas on one accelerator: clients of MPS or time-slicing, or instances of the MIG profile."""
+
+
+Sharing = Annotated[
+    Annotated[Literal["none", "auto", "mig", "mps", "time-slicing"], Tag(PLAIN)] | Annotated[SharingOptions, Tag(MAPPING)],
+    plain_or_mapping,
+]
+
+
 class ExtraPool(Part):
     """Node pool in addition to the one that sizing chose."""
 
@@ -166,6 +183,9 @@ class Blueprint(Part):
     """A new cluster, an existing EKS cluster, or a cluster that another stack exports; AWS only (N-07)."""
     pools: Pools = "auto"
     """Node pools in addition to the one that sizing chose; AWS only (N-20)."""
+    sharing: Sharing = "none"
+    """Whether replicas of services may share an accelerator, also those of different workloads. `auto`: by MIG or MPS, where it costs less
+    than whole accelerators; `time-slicing` isolates no memory and is used only where it is named."""
     nodes: Nodes = Nodes()
     """Settings of the cluster's accelerator nodes; AWS only (N-14)."""
     api_access: ApiAccess = "private"

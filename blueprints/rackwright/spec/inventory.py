@@ -42,7 +42,7 @@ class Gpus(Part):
     count: PositiveInt
     """GPUs of the server."""
     mig: Id | None = None
-    """MIG profile that divides every GPU, such as 3g.40gb; not supported in this release (N-08)."""
+    """MIG profile that divides every GPU, such as 3g.40gb; `count` is that of whole GPUs. For services only (N-08)."""
 
 
 class NicPort(Part):

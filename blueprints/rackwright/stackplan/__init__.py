@@ -28,7 +28,7 @@ Neutral names in the fields below (a component maps each to its cloud, and rejec
 
 from rackwright.stackplan.cluster import AddonPlan, ClusterPlan, KarpenterPlan, ManifestPlan, ReleasePlan
 from rackwright.stackplan.network import AcceleratorNetworkPlan, NetworkPlan, SubnetPlan
-from rackwright.stackplan.nodes import BoxPlan, CapacityPlan, NicPlan, PoolPlan, TaintPlan
+from rackwright.stackplan.nodes import BoxPlan, CapacityPlan, NicPlan, PoolPlan, SharingPlan, TaintPlan
 from rackwright.stackplan.place import CostAlertsPlan, Grant, IdentityPlan, KeyPlan, PlacePlan, is_zone_id
 from rackwright.stackplan.plan import (
     LAYERS,
@@ -46,6 +46,7 @@ from rackwright.stackplan.storage import BucketPlan, DiskPlan, LustrePlan
 __all__ = [
     "LAYERS", "REFS", "STACK_PLAN_VERSION", "AcceleratorNetworkPlan", "AddonPlan", "BlueprintKind", "BoxPlan", "BucketPlan", "CapacityPlan",
     "ClusterPlan", "CostAlertsPlan", "DiskPlan", "Existing", "FabricExpectation", "FromStack", "Grant", "IdentityPlan", "KarpenterPlan",
-    "KeyPlan", "LustrePlan", "ManifestPlan", "NetworkPlan", "NicPlan", "PlacePlan", "PoolPlan", "ReleasePlan", "StackPlan", "SubnetPlan",
-    "TaintPlan", "VersionPins", "digest_of_refs", "format_refs", "is_zone_id", "machine_layer", "ref", "upstream_layers", "used_layers",
+    "KeyPlan", "LustrePlan", "ManifestPlan", "NetworkPlan", "NicPlan", "PlacePlan", "PoolPlan", "ReleasePlan", "SharingPlan", "StackPlan",
+    "SubnetPlan", "TaintPlan", "VersionPins", "digest_of_refs", "format_refs", "is_zone_id", "machine_layer", "ref", "upstream_layers",
+    "used_layers",
 ]  # fmt: skip

@@ -1,6 +1,9 @@
 """Machines of a box or of pools: capacity, interfaces, disks and images."""
 
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field
 
 from rackwright.stackplan.capacity import ADJACENT_MODES
 from rackwright.stackplan.labels import RESOURCES, ROLE_LABEL
@@ -9,6 +12,9 @@ from rackwright.stackplan.storage import DiskPlan
 PRIVILEGED_FABRICS = ("efa", "infiniband", "roce", "tcpx", "tcpxo")
 """Fabrics whose RDMA registers memory, or whose libraries and sockets are folders of the node: pods may lock memory and mount such folders
 only in a namespace of the level `privileged`."""
+
+IF_SHARED = Field(exclude_if=lambda value: value is None)
+"""JSON of a pool with whole accelerators has no such key."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,29 @@ class TaintPlan:
 
 
 @dataclass(frozen=True)
+class SharingPlan:
+    """Division of every accelerator of a pool: one part for each pod.
+
+    strategy: mig | mps | time-slicing. parts: of one accelerator. profile: of MIG. resource: what a pod requests, one of it.
+    """
+
+    strategy: str
+    parts: int
+    resource: str
+    profile: str = ""
+
+    @property
+    def config(self) -> str:
+        """Name of the configuration of NVIDIA's device plugin, and value of the node label that selects it."""
+        return "mig" if self.profile else f"{self.strategy}-{self.parts}"
+
+    @property
+    def mig_config(self) -> str:
+        """Configuration of NVIDIA's MIG manager that divides every GPU of a node alike; empty without MIG."""
+        return f"all-{self.profile}" if self.profile else ""
+
+
+@dataclass(frozen=True)
 class PoolPlan:
     """Machines of one shape in one zone (system pools: several zones).
 
@@ -138,6 +167,18 @@ class PoolPlan:
     """Machines that an update of a managed pool replaces together; None: the cloud's default, one."""
     update_minutes: int | None = None
     """Time limit of an update; None: the provider's default."""
+    sharing: Annotated[SharingPlan | None, IF_SHARED] = None
+    """How replicas share its accelerators; None: each has whole ones."""
+
+    @property
+    def pod_resource(self) -> str:
+        """Resource of the accelerators or their parts that pods request."""
+        return self.sharing.resource if self.sharing else self.resource
+
+    @property
+    def pod_devices(self) -> int:
+        """Accelerators of a node that pods can request, or their parts."""
+        return self.accelerator_count * (self.sharing.parts if self.sharing else 1)
 
     @property
     def does_the_work(self) -> bool:

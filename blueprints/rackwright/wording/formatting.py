@@ -112,10 +112,32 @@ def machines(candidate: Candidate) -> str:
     return f"{candidate.nodes} x {candidate.machine}"
 
 
+def machines_and_parts(candidate: Candidate) -> str:
+    """`1 x p5.4xlarge in 7 x 1g.10gb (MIG)`; as `machines` for whole accelerators."""
+    return machines(candidate) + divided(candidate)
+
+
 def accelerators(candidate: Candidate) -> str:
     """`32 x H100 80GB SXM5`; for a slice also the machines that hold it."""
-    what = f"{candidate.accelerators} x {short(candidate.accelerator)}"
+    what = f"{candidate.accelerators} x {short(candidate.accelerator)}{divided(candidate)}"
     return f"{what} on {candidate.nodes} x {candidate.machine}" if candidate.topology else what
+
+
+STRATEGIES = {"mig": "MIG", "mps": "MPS", "time-slicing": "time-slicing"}
+
+
+def divided(candidate: Candidate) -> str:
+    """` in 7 x 1g.10gb (MIG)`, ` in 2 (MPS)`; empty for whole accelerators."""
+    sharing = candidate.sharing
+    if sharing is None:
+        return ""
+    return f" in {sharing.parts}{' x ' if sharing.profile else ''}{sharing.profile} ({STRATEGIES[sharing.strategy]})"
+
+
+def shared_with(candidate: Candidate, workload: str) -> str:
+    """`shared with embed`; empty for machines of one workload."""
+    others = [name for name in (candidate.sharing.workloads if candidate.sharing else ()) if name != workload]
+    return f"shared with {' and '.join(others)}" if others else ""
 
 
 def evidence(words: str) -> str:

@@ -40,6 +40,14 @@ TEXTS = {
     NoteKind.DEVICE_SHARE: (
         "{machine} has {share} of one {accelerator}: the same share of its FLOP/s and memory bandwidth is assumed, no run is published"
     ),
+    NoteKind.SHARED_ACCELERATOR: (
+        "A replica has {memory:.0%} of the memory and its bandwidth, and {compute:.0%} of the FLOP/s of one {accelerator} ({strategy}, "
+        "{parts} replicas each). No run on a part is published: the interval is wider"
+    ),
+    NoteKind.TIME_SLICED: (
+        "{parts} replicas take turns on one {accelerator} (time-slicing): while all are busy, each has {compute:.0%} of its time and waits "
+        "for the others. Memory is not isolated; {memory:.0%} is planned for each. No such run is published: the interval is wider"
+    ),
     NoteKind.FP16_SERVING: "{accelerator} has no bf16 arithmetic: weights and products are in fp16",
     NoteKind.FP16_TRAINING: (
         "{accelerator} has no bf16 arithmetic: training is in fp16 with dynamic loss scaling. Memory is that of bf16, "

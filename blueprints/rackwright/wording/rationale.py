@@ -9,7 +9,7 @@ from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.selection.near_ties import is_already_owned
 from rackwright.sizing.selection.ranking import cheapest_without_pin
 from rackwright.units import HOUR
-from rackwright.wording.formatting import span, tell_apart, usd
+from rackwright.wording.formatting import divided, span, tell_apart, usd
 from rackwright.wording.rejections import explanation
 
 MIN_SPEED_UP = 0.95
@@ -51,7 +51,7 @@ def candidate_name(c: Candidate) -> str:
     """`4 x p5.48xlarge (32 x NVIDIA H100 80GB SXM5)`."""
     if c.topology:
         return f"{c.slices} x {c.accelerator} {c.topology} ({c.nodes} x {c.machine})"
-    return f"{c.nodes} x {c.machine} ({c.accelerators} x {c.accelerator})"
+    return f"{c.nodes} x {c.machine} ({c.accelerators} x {c.accelerator}{divided(c)})"
 
 
 def fit_name(fit: Fit) -> str:
@@ -209,7 +209,8 @@ def _replicas(chosen: Fit) -> Iterator[str]:
         each = math.ceil(count / c.accelerators_per_node)
         yield f"Horizontal: one replica ({c.parallelism}) takes {count} accelerators, so it spans {each} x {c.machine}."
     else:
-        width = f"({c.parallelism}) fits {count} accelerators" if count > 1 else "fits one accelerator"
+        one = "one part of an accelerator" if c.sharing else "one accelerator"
+        width = f"({c.parallelism}) fits {count} accelerators" if count > 1 else f"fits {one}"
         yield f"Vertical first: one replica {width} of {c.machine}, so no replica spans machines."
     if c.replicas == 1:
         yield f"One replica carries the traffic, for {time_and_cost(chosen)}."

@@ -100,7 +100,8 @@ def _hardware(node: Object, interfaces: list[Object], catalog: Catalog) -> Objec
 
 
 def _gpus(node: Object, catalog: Catalog) -> Object | None:
-    """The GPUs of a node by the labels of GPU Feature Discovery; the number is what pods can request, so a failed GPU shows."""
+    """The GPUs of a node by the labels of GPU Feature Discovery; the number is what pods can request, so a failed GPU shows.
+    Of GPUs that MIG divides, pods request instances."""
     product, count = _labels(node).get(PRODUCT, ""), node["status"].get("allocatable", node["status"]["capacity"]).get(GPU)
     if not product or not count or not int(count):
         return None
@@ -108,7 +109,8 @@ def _gpus(node: Object, catalog: Catalog) -> Object | None:
     known = next((row.accelerator for row in catalog.gpu_products if row.product == whole), None)
     card = catalog.accelerator_by_name.get(known.lower()) if known else None
     model = card.aliases[0] if card and card.aliases else whole.lower()
-    return {"model": model, "count": int(count)} | ({"mig": mig} if mig else {})
+    row = next((row for row in catalog.mig_profiles if card and (row.accelerator, row.profile) == (card.name, mig)), None)
+    return {"model": model, "count": int(count) // (row.instances if row else 1)} | ({"mig": mig} if mig else {})
 
 
 def _nics(node: Object, interfaces: list[Object], catalog: Catalog) -> list[Object]:

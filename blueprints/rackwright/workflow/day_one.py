@@ -94,12 +94,12 @@ def _job_steps(stack: StackPlan, namespace: str, name: str, spec: str) -> Iterat
 
 def _devices(pool: PoolPlan) -> str:
     fabric = f" and {pool.fabric_interfaces} EFA interfaces" if pool.fabric_interfaces and pool.devices == "plugin" else ""
-    return f"{pool.accelerator_count} {pool.resource}{fabric}"
+    return f"{pool.pod_devices} {pool.pod_resource}{fabric}"
 
 
 def _node_check(pool: PoolPlan) -> str:
     """A table of allocatable devices: a missing plugin or interface shows as <none> or a smaller number."""
     fabric = [EFA_RESOURCE] if pool.fabric_interfaces and pool.devices == "plugin" else []
-    columns = [f"{resource}:.status.allocatable.{resource.replace('.', chr(92) + '.')}" for resource in (pool.resource, *fabric)]
+    columns = [f"{resource}:.status.allocatable.{resource.replace('.', chr(92) + '.')}" for resource in (pool.pod_resource, *fabric)]
     selector = f"{ROLE_LABEL}={dict(pool.labels)[ROLE_LABEL]}"
     return f"kubectl get nodes -l {selector} -o custom-columns='{','.join(('NODE:.metadata.name', *columns))}'"

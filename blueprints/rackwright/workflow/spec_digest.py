@@ -39,6 +39,7 @@ LATER = {
     "roles": None,
     "rollout": None,
     "safety": Safety().model_dump(mode="json"),
+    "sharing": "none",
     "speculation": None,
     "ssh_from": "nobody",
     "storage": None,

@@ -98,7 +98,7 @@ class AwsAutoscaler(pulumi.ComponentResource):
 
 def template_tags(plan: PoolPlan) -> dict[str, str]:
     """Tags with the resources, labels and taints of a pool's machines, which the autoscaler reads for empty groups."""
-    resources = {plan.resource: str(plan.accelerator_count)} if plan.resource else {}
+    resources = {plan.pod_resource: str(plan.pod_devices)} if plan.resource else {}
     if plan.fabric_interfaces:
         resources |= {EFA_RESOURCE: str(plan.fabric_interfaces), HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
     return {

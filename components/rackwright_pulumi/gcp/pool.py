@@ -16,6 +16,7 @@ from pulumi_gcp.container import (
     NodePoolNodeConfigEphemeralStorageLocalSsdConfigArgs,
     NodePoolNodeConfigGuestAcceleratorArgs,
     NodePoolNodeConfigGuestAcceleratorGpuDriverInstallationConfigArgs,
+    NodePoolNodeConfigGuestAcceleratorGpuSharingConfigArgs,
     NodePoolNodeConfigGvnicArgs,
     NodePoolNodeConfigReservationAffinityArgs,
     NodePoolNodeConfigShieldedInstanceConfigArgs,
@@ -24,7 +25,7 @@ from pulumi_gcp.container import (
     NodePoolPlacementPolicyArgs,
     NodePoolUpgradeSettingsArgs,
 )
-from rackwright.stackplan import CapacityPlan, PoolPlan
+from rackwright.stackplan import CapacityPlan, PoolPlan, SharingPlan
 
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.check_args import check_args
@@ -37,6 +38,8 @@ IMAGES = {"cos": "COS_CONTAINERD", "": "COS_CONTAINERD"}
 DISK_TYPES = {"balanced": "pd-balanced", "hyperdisk-balanced": "hyperdisk-balanced"}
 """Neutral kind of a disk -> its type. The catalog's column `boot_disk` has the kind that a machine supports."""
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
+STRATEGIES = {"mps": "MPS", "time-slicing": "TIME_SHARING"}
+"""Strategy of the plan -> GKE's (https://cloud.google.com/kubernetes-engine/docs/reference/rest/v1/GPUSharingConfig)."""
 GPU, TPU = "nvidia.com/gpu", "google.com/tpu"
 FLEX_LONGEST_RUN_S = 604_800
 CREATE_WITHIN = "60m"
@@ -182,9 +185,21 @@ def _accelerators(plan: PoolPlan) -> list[NodePoolNodeConfigGuestAcceleratorArgs
     driver = NodePoolNodeConfigGuestAcceleratorGpuDriverInstallationConfigArgs(gpu_driver_version="LATEST")
     return [
         NodePoolNodeConfigGuestAcceleratorArgs(
-            type=plan.accelerator_label, count=plan.accelerator_count, gpu_driver_installation_config=driver
+            type=plan.accelerator_label, count=plan.accelerator_count, gpu_driver_installation_config=driver, **_sharing(plan.sharing)
         )
     ]
+
+
+def _sharing(sharing: SharingPlan | None) -> dict[str, Any]:
+    """How each GPU is divided: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus-multi and how-to/nvidia-mps-gpus."""
+    if sharing is None:
+        return {}
+    if sharing.profile:
+        return {"gpu_partition_size": sharing.profile}
+    clients = NodePoolNodeConfigGuestAcceleratorGpuSharingConfigArgs(
+        gpu_sharing_strategy=STRATEGIES[sharing.strategy], max_shared_clients_per_gpu=sharing.parts
+    )
+    return {"gpu_sharing_config": clients}
 
 
 def _capacity(plan: CapacityPlan) -> dict[str, Any]:

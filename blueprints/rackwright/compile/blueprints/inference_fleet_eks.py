@@ -16,6 +16,7 @@ from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.capacity import has_started
 from rackwright.compile.nodes.fabric import fabric_expectation
 from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool, with_node_image
+from rackwright.compile.nodes.sharing import sharing_labels
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claim
@@ -53,7 +54,7 @@ from rackwright.stackplan import (
 )
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
-from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, SERVER_PORT
+from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, ROLE_LABEL, SERVER_PORT
 from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 from rackwright.stackplan.refs import machine_subnet_refs
 
@@ -83,7 +84,7 @@ class Service:
 def eks_fleet_plan(context: CompileContext) -> StackPlan:
     place = place_plan(context.each_workload[0], spreads=any(hosts_per_replica(each) == 1 for each in context.each_workload))
     services = _services(context, place)
-    pools = tuple(pool for service in services for pool in service.pools)
+    pools = tuple(dict.fromkeys(pool for service in services for pool in service.pools))
     buckets = tuple(bucket for service in services for bucket in service.buckets)
     karpenter_pools = [pool for pool in pools if pool.provisioner == "karpenter"]
     groups = (placement_group_name(context.spec.name, pool) for pool in karpenter_pools if pool.adjacent)
@@ -135,13 +136,17 @@ def _objects(services: Iterable[Service], network: NetworkPlan) -> Iterable[Mani
 
 
 def _services(context: CompileContext, place: PlacePlan) -> tuple[Service, ...]:
-    """The workloads of the fleet, whose pools have one provisioner."""
-    shaped = [_shaped_pools(each, place) for each in context.each_workload]
-    provisioner = _provisioner(context, [pool for pools in shaped for pool in pools])
+    """The workloads of the fleet, whose pools have one provisioner. Several may run on the pool of one of them."""
+    members: dict[str, list[CompileContext]] = {}
+    for each in context.each_workload:
+        members.setdefault(each.fit.pool_owner, []).append(each)
+    shaped = {owner: _shaped_pools(some, place) for owner, some in members.items()}
+    provisioner = _provisioner(context, [pool for pools in shaped.values() for pool in pools])
+    made = {owner: tuple(_with_provisioner(members[owner], pool, provisioner) for pool in pools) for owner, pools in shaped.items()}
     found = []
-    for each, pools in zip(context.each_workload, shaped, strict=True):
-        made, buckets = tuple(_with_provisioner(each, pool, provisioner) for pool in pools), bucket_plans(each)
-        found.append(Service(each, buckets, made, _server(each, buckets, made)))
+    for each in context.each_workload:
+        pools, buckets = made[each.fit.pool_owner], bucket_plans(each)
+        found.append(Service(each, buckets, pools, _server(each, buckets, pools)))
     return tuple(found)
 
 
@@ -175,9 +180,15 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
     yield load_balancer(server, allowed, machine_subnet_refs(pools[0].zones), certificate(context))
 
 
-def _shaped_pools(context: CompileContext, place: PlacePlan) -> list[PoolPlan]:
-    """The sized pools; without EFA interfaces, and in every zone of the place, where a replica fits one machine."""
-    shaped = [with_node_image(context, pool) for pool in accelerator_pools(context, place, node_bounds(context))]
+def _shaped_pools(members: list[CompileContext], place: PlacePlan) -> list[PoolPlan]:
+    """The sized pools; without EFA interfaces, and in every zone of the place, where a replica fits one machine. members: the workloads
+    that run there, the owner of the pool first."""
+    context, serves = members[0], tuple(name for each in members for name in each.serves)
+    shaped = [with_node_image(context, pool) for pool in accelerator_pools(context, place, node_bounds(*members))]
+    shaped = [
+        replace(pool, serves=serves, labels=(*pool.labels, *sharing_labels(pool.sharing, pool.image))) if pool.sharing else pool
+        for pool in shaped
+    ]
     if hosts_per_replica(context) == 1:
         high, zones = max_pods(context.machine, (), prefixes=True), (place.zone, *place.further_zones)
         shaped = [replace(pool, fabric="none", adjacent=False, nics=(), devices="plugin", max_pods=high, zones=zones) for pool in shaped]
@@ -186,17 +197,19 @@ def _shaped_pools(context: CompileContext, place: PlacePlan) -> list[PoolPlan]:
 
 def _provisioner(context: CompileContext, pools: Sequence[PoolPlan]) -> str:
     """One provisioner for all pools. `auto` is Karpenter, except with images other than AL2023, EFA by DRA, reservation groups, or an
-    existing cluster, which Karpenter does not support here."""
+    existing cluster, which Karpenter does not support here, and shared accelerators, of which it counts whole ones
+    (https://github.com/kubernetes-sigs/karpenter/issues/2140)."""
     requested = context.spec.blueprint.nodes.provisioner
-    started = (image_family(p.image) == "al2023" and p.devices == "plugin" and not p.capacity.group_arn for p in pools)
+    started = (image_family(p.image) == "al2023" and p.devices == "plugin" and not p.capacity.group_arn and not p.sharing for p in pools)
     supported = not existing_cluster(context) and all(started)
     return requested if requested != "auto" else "karpenter" if supported else "managed"
 
 
-def _with_provisioner(context: CompileContext, pool: PoolPlan, provisioner: str) -> PoolPlan:
-    """Adds disk for downloaded weights where there is no local NVMe. Pools of capacity blocks follow the block's schedule."""
-    downloads = not pool.local_nvme and not bucket_plans(context)
-    size_gib = IMAGE_GIB + replicas_per_node(context) * cache_gib(context) if downloads else 0
+def _with_provisioner(members: list[CompileContext], pool: PoolPlan, provisioner: str) -> PoolPlan:
+    """Adds disk for downloaded weights where there is no local NVMe. Pools of capacity blocks follow the block's schedule.
+    members: as of `_shaped_pools`."""
+    context, downloaded = members[0], [cache_gib(each) for each in members if not (pool.local_nvme or bucket_plans(each))]
+    size_gib = IMAGE_GIB + replicas_per_node(context) * max(downloaded) if downloaded else 0
     disk = replace(pool.disk, size_gib=max(pool.disk.size_gib, size_gib))
     grown = replace(pool, disk=disk, provisioner=provisioner)
     if pool.capacity.mode == "capacity-block":
@@ -210,7 +223,8 @@ def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Seq
     after = [pool_key(pool) for pool in pools if pool.provisioner == "karpenter"] + ([weights_claim_key(context)] if buckets else [])
     server = model_server(context, buckets, pools[0], volume, model)
     ordered = sorted(pools, key=lambda pool: pool.preference)
-    server = replace(server, after=(*server.after, *after), preferred_pools=tuple(pool.name for pool in ordered))
+    role = dict(pools[0].labels)[ROLE_LABEL]
+    server = replace(server, after=(*server.after, *after), preferred_pools=tuple(pool.name for pool in ordered), role=role)
     server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
     return _with_efa(context, server, pools[0]) if pools[0].nics else server
 

@@ -13,6 +13,7 @@ from rackwright.compile.kubernetes.own.rails import Rails
 from rackwright.compile.kubernetes.own.tolerations import taint_tolerations, tolerating
 from rackwright.compile.kubernetes.own.volumes import default_class, volume_objects
 from rackwright.compile.nodes.fabric import fabric_expectation
+from rackwright.compile.nodes.sharing import sharing_plan
 from rackwright.compile.operators.devices import gpu_operator
 from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, metrics_priority, monitoring
 from rackwright.compile.operators.queue_alerts import queue_alerts
@@ -73,7 +74,8 @@ def own_operators(context: CompileContext, rails: Rails | None) -> tuple[Release
     rdma = {"rdma": {"enabled": True, "useHostMofed": options.driver == "host"}} if rails else {}
     driver: dict[str, Any] = {"enabled": False} if options.gpu_driver == "host" else rdma
     network = (network_operator(rails),) if rails and not rails.exist else ()
-    gpu = gpu_operator(rails is not None and options.gpu_driver == "operator", driver)
+    shared = sharing_plan(context)
+    gpu = gpu_operator(rails is not None and options.gpu_driver == "operator", driver, (shared,) if shared else ())
     labelled = {"nfd": {"enabled": False}} if FEATURE_DISCOVERY in existing_charts(context) else {}
     found = (monitoring(context.catalog, default_class(context), queue_alerts()), replace(gpu, values=gpu.values | labelled), *network)
     taints = taint_tolerations(servers_of_fit(context).group)

@@ -8,6 +8,7 @@ from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity import capacity_entry, capacity_plan, extra_pool_entries, has_started, pool_bounds
 from rackwright.compile.nodes.fabric import nic_layout
+from rackwright.compile.nodes.sharing import sharing_plan
 from rackwright.spec.blueprint import OwnImage
 from rackwright.stackplan import CapacityPlan, DiskPlan, PlacePlan, PoolPlan, TaintPlan
 from rackwright.stackplan.addresses import max_pods
@@ -132,6 +133,7 @@ def accelerator_pool(context: CompileContext, place: PlacePlan, name: str = "gpu
         capacity=capacity,
         labels=((ROLE_LABEL, context.named("accelerator")),),
         serves=context.serves,
+        sharing=sharing_plan(context),
         adjacent=_uses_placement_group(context, context.machine, capacity, high),
     )
 

@@ -5,12 +5,16 @@ from types import MappingProxyType
 from typing import Any
 
 from rackwright.compile.kubernetes.manifests import device_claim
+from rackwright.compile.nodes.sharing import DEFAULT_CONFIG, plugin_configs
 from rackwright.compile.operators.helm_releases import TOLERATE_ALL, release
-from rackwright.stackplan import ManifestPlan, PoolPlan, ReleasePlan
+from rackwright.stackplan import ManifestPlan, PoolPlan, ReleasePlan, SharingPlan
 from rackwright.stackplan.images import UBUNTU, image_family
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_DEVICE_CLASS, RESOURCES
 from rackwright.stackplan.namespaces import MONITORING_NAMESPACE, SYSTEM_NAMESPACE
 from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, GPU_OPERATOR, MONITORING, NEURON_PLUGIN
+
+PLUGIN_CONFIGS = "device-plugin-configs"
+"""ConfigMap of the GPU operator's device plugin."""
 
 
 def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
@@ -49,11 +53,18 @@ def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
     """
     family = image_family(pools[0].image)
     if family == UBUNTU:
-        return (gpu_operator(any(pool.nics for pool in pools)),)
+        return (gpu_operator(any(pool.nics for pool in pools), sharing=_sharing(pools)),)
     # Bottlerocket contains a device plugin (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin).
     own = family == "bottlerocket"
-    values = {"gfd": {"enabled": True}, "tolerations": TOLERATE_ALL} | ({"devicePlugin": {"enabled": False}} if own else {})
+    values: dict[str, Any] = {"gfd": {"enabled": True}, "tolerations": TOLERATE_ALL} | ({"devicePlugin": {"enabled": False}} if own else {})
+    if shared := _sharing(pools):
+        values |= {"config": {"map": plugin_configs(shared), "default": DEFAULT_CONFIG}}
     return (release("nvidia-device-plugin", SYSTEM_NAMESPACE, values), _dcgm_exporter(_instance_types(pools), guarded=own))
+
+
+def _sharing(pools: Iterable[PoolPlan]) -> list[SharingPlan]:
+    """Divisions of the pools, once each."""
+    return list(dict.fromkeys(pool.sharing for pool in pools if pool.sharing))
 
 
 def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
@@ -71,10 +82,10 @@ def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
     return release("dcgm-exporter", MONITORING_NAMESPACE, values | allowed, (MONITORING,))
 
 
-def gpu_operator(fabric: bool, driver: Mapping[str, Any] = MappingProxyType({})) -> ReleasePlan:
+def gpu_operator(fabric: bool, driver: Mapping[str, Any] = MappingProxyType({}), sharing: Sequence[SharingPlan] = ()) -> ReleasePlan:
     """GPU operator without driver upgrades under running jobs, and without GPU access by environment variables.
 
-    driver: further values of its driver.
+    driver: further values of its driver. sharing: of the pools; node labels select the configuration of the device plugin, and of MIG.
 
     The plugin's validation needs an idle GPU, so it is off; an empty variable list is rejected (NVIDIA/aicr gpu-operator/values.yaml).
     """
@@ -85,6 +96,9 @@ def gpu_operator(fabric: bool, driver: Mapping[str, Any] = MappingProxyType({}))
         "dcgmExporter": {"serviceMonitor": {"enabled": True, "honorLabels": True}},
         "gdrcopy": {"enabled": fabric},
     }
+    if sharing:
+        config = {"create": True, "name": PLUGIN_CONFIGS, "default": DEFAULT_CONFIG, "data": plugin_configs(list(sharing))}
+        values |= {"devicePlugin": {"config": config}, "mig": {"strategy": "mixed"}}
     return release(GPU_OPERATOR, GPU_OPERATOR, values, (MONITORING,))
 
 

@@ -39,7 +39,9 @@ class ModelServer:
     claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
     model. as_root: run as root. folder: working directory. suffix: of names that the servers of a stack do not share.
     preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
-    metrics: Prometheus that the autoscaler queries.
+    metrics: Prometheus that the autoscaler queries. role: of its nodes; default: `accelerator` with the suffix. has_shm: it has its own
+    /dev/shm; clients of MPS have that of the MPS daemon, which the device plugin mounts. host_ipc: it reaches the daemon by the host's IPC
+    (https://cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus).
     """
 
     name: str
@@ -76,11 +78,14 @@ class ModelServer:
     disk_gib: int = 0
     suffix: str = ""
     metrics: MetricsEndpoint = STACK_METRICS
+    role: str = ""
+    has_shm: bool = True
+    host_ipc: bool = False
 
     @property
     def pod_security(self) -> str:
-        """Pod security level that the server needs; RDMA locks memory."""
-        return "privileged" if self.pins_memory else "baseline" if self.as_root else "restricted"
+        """Pod security level that the server needs; RDMA locks memory, and no other level allows the host's IPC."""
+        return "privileged" if self.pins_memory or self.host_ipc else "baseline" if self.as_root else "restricted"
 
     @property
     def labels(self) -> dict[str, str]:
@@ -173,7 +178,7 @@ def pod(server: ModelServer, main: Body) -> Body:
     return {
         "serviceAccountName": server.account,
         "terminationGracePeriodSeconds": server.longest_request_s + DRAIN_S,
-        "nodeSelector": {ROLE_LABEL: f"accelerator{server.suffix}"},
+        "nodeSelector": {ROLE_LABEL: server.role or f"accelerator{server.suffix}"},
         "tolerations": list(server.tolerations),
         **_pool_affinity(server.preferred_pools),
         "topologySpreadConstraints": [
@@ -188,10 +193,14 @@ def pod(server: ModelServer, main: Body) -> Body:
         "containers": [main],
         "volumes": [
             server.weights_volume,
-            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{max(1, server.memory_gib // 4)}Gi"}},
+            *(
+                [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{max(1, server.memory_gib // 4)}Gi"}}]
+                if server.has_shm
+                else []
+            ),
             {"name": "home", "emptyDir": {}},
         ],
-    }
+    } | ({"hostIPC": True} if server.host_ipc else {})
 
 
 def _pool_affinity(pools: tuple[str, ...]) -> Body:
@@ -237,7 +246,7 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["NET_RAW"] if server.as_root else ["ALL"]}},
         "volumeMounts": [
             {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": "emptyDir" not in server.weights_volume},
-            {"name": "shm", "mountPath": "/dev/shm"},
+            *([{"name": "shm", "mountPath": "/dev/shm"}] if server.has_shm else []),
             {"name": "home", "mountPath": HOME},
         ],
     } | ({"workingDir": server.folder} if server.folder else {})

@@ -3,12 +3,16 @@
 import json
 import math
 
+from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import Body, account_key, allow_basics, default_deny, run_secrets, secret_key, service_account
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.storage.buckets import HUB
+from rackwright.estimator.config import accelerators
 from rackwright.estimator.launch_flags import VLLM_CACHE_DTYPES, VLLM_QUANTIZATIONS
+from rackwright.estimator.serving.memory import SMALL_VLLM_BATCHED_TOKENS, has_small_vllm_defaults
+from rackwright.sizing.assumptions import DEFAULT
 from rackwright.spec.workload_parts import Speculation
 from rackwright.stackplan import BucketPlan, ManifestPlan, PoolPlan
 from rackwright.stackplan.labels import SERVER_PORT
@@ -25,25 +29,27 @@ REQUEST_TIMEOUT_FACTOR = 4
 MIN_REQUEST_TIMEOUT_S = 120
 PROMPT_LOOKUP_TOKENS = 4
 """Longest n-gram that is looked up in the prompt, as in vLLM's example."""
+CHUNKED_PREFILL = {True: "--enable-chunked-prefill", False: "--no-enable-chunked-prefill"}
+"""Switch of vLLM; without one it decides by the model (https://docs.vllm.ai/en/v0.27.0/configuration/engine_args/)."""
 QUANTIZATIONS = {name: VLLM_QUANTIZATIONS[name] for name in ("fp8", "nf4")}
 """Formats that vLLM creates from 16-bit weights at load time; quantized weights declare their own format."""
 
 
 def hosts_per_replica(context: CompileContext) -> int:
     """Number of machines per replica."""
-    return math.ceil(context.candidate.parallelism.accelerators / context.candidate.accelerators_per_node)
+    return math.ceil(context.candidate.parallelism.accelerators / context.candidate.devices_per_node)
 
 
 def replicas_per_node(context: CompileContext) -> int:
     """Replicas per machine; 1 where a replica spans several."""
-    return max(1, context.candidate.accelerators_per_node // context.candidate.parallelism.accelerators)
+    return max(1, context.candidate.devices_per_node // context.candidate.parallelism.accelerators)
 
 
-def node_bounds(context: CompileContext) -> tuple[int, int, int]:
-    """(minimum, maximum, start) nodes for the minimum and maximum replicas."""
-    hosts, per_node = hosts_per_replica(context), replicas_per_node(context)
-    low = hosts * math.ceil(context.serve.min_replicas / per_node)
-    return low, hosts * math.ceil(context.candidate.max_replicas / per_node), low
+def node_bounds(*members: CompileContext) -> tuple[int, int, int]:
+    """(minimum, maximum, start) nodes for the minimum and maximum replicas of the workloads that run there."""
+    hosts, per_node = hosts_per_replica(members[0]), replicas_per_node(members[0])
+    low = hosts * math.ceil(sum(each.serve.min_replicas for each in members) / per_node)
+    return low, hosts * math.ceil(sum(each.candidate.max_replicas for each in members) / per_node), low
 
 
 def cache_gib(context: CompileContext) -> int:
@@ -82,6 +88,7 @@ def first_objects(context: CompileContext) -> tuple[str, ...]:
 def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
     """The server of one replica. volume: of the weights; model: path or repository to serve."""
     workload, machine, per_node, hosts = context.serve, context.machine, replicas_per_node(context), hosts_per_replica(context)
+    is_client = bool(pool.sharing and pool.sharing.strategy == "mps")
     return ModelServer(
         name=workload.name,
         namespace=context.namespace,
@@ -89,7 +96,7 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         image=workload.run.image or SERVER_IMAGES["vllm"],
         command=workload.run.command or ("vllm", "serve", model),
         args=workload.run.args or _arguments(context),
-        resource=pool.resource,
+        resource=pool.pod_resource,
         tolerations=tuple(pool.device_tolerations),
         disk_gib=0 if buckets else cache_gib(context),
         accelerators=context.candidate.parallelism.accelerators // hosts,
@@ -108,6 +115,8 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         hosts=hosts,
         after=first_objects(context),
         suffix=context.suffix,
+        has_shm=not is_client,
+        host_ipc=is_client and profile(context.candidate.cloud).keeps_shared_name,
     )
 
 
@@ -121,14 +130,36 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
         "dtype": "half" if context.candidate.precision == "fp16" or not _computes_bf16(context) else None,
         "max-model-len": workload.max_context or context.sizing.facts.sequence_length or None,
         "max-num-seqs": context.fit.speed.concurrency,
-        "gpu-memory-utilization": f"{context.fit.memory.max_fill:g}",
+        "gpu-memory-utilization": f"{context.fit.memory.max_fill * _seen_share(context):g}",
         "quantization": QUANTIZATIONS.get(context.candidate.precision),
         "kv-cache-dtype": VLLM_CACHE_DTYPES.get(workload.kv_dtype),
-        "max-num-batched-tokens": workload.max_batched_tokens,
+        "max-num-batched-tokens": _batched_tokens(context),
         "speculative-config": _speculative_config(workload.speculation),
     }
-    switches = ("--enable-chunked-prefill",) if workload.chunked_prefill else ()
-    return (*(f"--{name}={value}" for name, value in chosen.items() if value is not None), *switches)
+    switch = CHUNKED_PREFILL.get(workload.chunked_prefill)
+    return (*(f"--{name}={value}" for name, value in chosen.items() if value is not None), *([switch] if switch else []))
+
+
+def _batched_tokens(context: CompileContext) -> int | None:
+    """Tokens of an iteration; None: the server's default. Without chunked prefill vLLM requires those of the longest request
+    (vllm/config/scheduler.py, SchedulerConfig)."""
+    given = context.serve.max_batched_tokens
+    if context.serve.chunked_prefill is not False:
+        return given
+    row = context.catalog.accelerator_by_name[(context.machine.accelerator or "").lower()]
+    chip = accelerators.chip(accelerators.find(row.name, context.catalog), memory_bytes=context.fit.memory.capacity_bytes)
+    default = int(SMALL_VLLM_BATCHED_TOKENS if has_small_vllm_defaults(chip) else DEFAULT.batched_tokens)
+    return max(given or default, context.serve.max_context or context.sizing.facts.sequence_length or 0)
+
+
+def _seen_share(context: CompileContext) -> float:
+    """Part of the memory that the server sees that it may use: of a MIG instance all, else its part of the whole accelerator.
+
+    vLLM's limit is for one server, relative to the memory of the device (https://docs.vllm.ai/en/v0.27.0/configuration/engine_args/), whose
+    total MPS does not change.
+    """
+    sharing = context.candidate.sharing
+    return sharing.memory_share if sharing and sharing.strategy != "mig" else 1.0
 
 
 def _speculative_config(speculation: Speculation | None) -> str | None:

@@ -124,6 +124,14 @@ class AcceleratorRates:
             host_bytes_per_s=self.host_bytes_per_s * share, tdp_watts=self.tdp_watts and self.tdp_watts * share,
         )  # fmt: skip
 
+    def divided(self, label: str, compute: float, memory: float) -> "AcceleratorRates":
+        """Return a part of the accelerator that MIG, MPS or time-slicing gives one process, while all parts are busy.
+
+        compute: share of the FLOP/s. memory: share of the memory, its bandwidth, and the host link. No run on a part is published.
+        """
+        flops = tuple((name, peak * compute) for name, peak in self.flops)
+        return replace(self.part(memory), name=f"{self.name}, {label}", flops=flops, share=memory)
+
     @property
     def evidence_group(self) -> str:
         """Accelerators whose runs count as evidence: the generation; cards without a scale-up link apart, and shares of a card."""

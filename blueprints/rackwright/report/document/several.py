@@ -24,7 +24,7 @@ def several_contents(spec: Spec, plan: SizingPlan, bill: Bill | None) -> dict[st
 
 
 def _machines(fit: Fit) -> str:
-    return " + ".join(machines(each.candidate) for each in fit.each_workload)
+    return " + ".join(machines(each.candidate) for each in fit.each_pool)
 
 
 def _goals(spec: Spec, chosen: Fit, bill: Bill | None, index: int) -> list[Goal]:

@@ -37,7 +37,7 @@ SHOWN = {
     "quantization: awq": "none: the checkpoint names its format; also for `gptq` and fp4",
     "prefix_cache_hit_rate: 50 %": "none: vLLM caches prefixes by default",
     "speculation: {draft: 3, acceptance: 70 %}": "`--speculative-config={...}`",
-    "chunked_prefill: false": "refused for a fleet (C-server-option)",
+    "chunked_prefill: false": "`--no-enable-chunked-prefill`, `--max-num-batched-tokens=...`",
     "max_batched_tokens: 512": "`--max-num-batched-tokens=512`",
     "disaggregation: auto": "refused for a fleet (C-server-option)",
 }

@@ -5,12 +5,12 @@ from rich.text import Text
 
 from rackwright.report.candidate_comparison import NONE, CandidateComparison
 from rackwright.report.terminal.tables import print_labelled, table, title
-from rackwright.wording.formatting import machines, plural
+from rackwright.wording.formatting import machines_and_parts, plural
 
 
 def show_comparison(out: Console, found: CandidateComparison, full: bool = False) -> None:
     """full: also terms that are equal."""
-    names = [machines(side.candidate) for side in found.sides]
+    names = [machines_and_parts(side.candidate) for side in found.sides]
     title(out, found.spec, " against ".join(side.candidate.label for side in found.sides))
     print_labelled(out, "decided", found.decided)
     for side, name in zip(found.sides, names, strict=True):

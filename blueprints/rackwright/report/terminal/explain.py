@@ -26,6 +26,7 @@ from rackwright.wording.formatting import (
     gib,
     list_price,
     machines,
+    machines_and_parts,
     percent,
     plural,
     readable,
@@ -136,7 +137,7 @@ def _rejection_row(miss: Rejected) -> tuple[str, str, str]:
     gap = next((r for r in miss.rejections if r.reason is Reason.UNPUBLISHED), None)
     if gap:
         return f"all with {gap.subject}", rejection_text(gap), candidate_remedy(replace(miss, rejections=(gap,)))
-    return machines(miss.candidate), "\n".join(map(rejection_text, miss.rejections)), candidate_remedy(miss)
+    return machines_and_parts(miss.candidate), "\n".join(map(rejection_text, miss.rejections)), candidate_remedy(miss)
 
 
 def _show_rejected(out: Console, plan: SizingPlan, maximum: int) -> None:

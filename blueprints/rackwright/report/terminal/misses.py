@@ -6,7 +6,7 @@ from rackwright.report.alternatives import rejected_text
 from rackwright.report.terminal.tables import heading, print_labelled
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.selection.ranking import nearest_misses
-from rackwright.wording.formatting import machines
+from rackwright.wording.formatting import machines_and_parts
 from rackwright.wording.rejections import candidate_remedy, rejection_text
 
 MISSES = 3
@@ -20,7 +20,7 @@ def show_misses(out: Console, plan: SizingPlan, lines: int | None = None) -> Non
         print_labelled(out, "rejected", rejected_text(plan), max_lines=lines)
         heading(out, "nearest rejected candidates")
     for miss in near:
-        out.print(f"{' + '.join(map(machines, (miss.candidate, *miss.further)))}, {where_of(miss)}")
+        out.print(f"{' + '.join(map(machines_and_parts, (miss.candidate, *miss.further)))}, {where_of(miss)}")
         print_labelled(out, "  fails", "\n".join(map(rejection_text, miss.rejections)), max_lines=lines)
         print_labelled(out, "  remedy", candidate_remedy(miss), max_lines=lines)
 

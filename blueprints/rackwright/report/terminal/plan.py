@@ -31,6 +31,7 @@ from rackwright.wording.formatting import (
     evidence,
     list_price,
     machines,
+    machines_and_parts,
     money,
     money_range,
     percent,
@@ -185,7 +186,7 @@ def order_text(plan: SizingPlan, spec: Spec) -> str:
         saved = 1 - cost / chosen.cost_usd.p50
         if saved >= MIN_SAVING and (c.place, c.capacity) != (chosen.candidate.place, chosen.candidate.capacity):
             key = "capacity" if c.place == chosen.candidate.place else "infra"
-            where = ", ".join(filter(None, (machines(c), c.region, c.capacity)))
+            where = ", ".join(filter(None, (machines_and_parts(c), c.region, c.capacity)))
             return f"`{key}: {{ordered: ...}}` ranks it first; #{rank} ({where}) costs {percent(saved)} less"
     if "capacity" not in place.model_fields_set and profile(place.cloud).sells("spot"):
         return "only on-demand capacity was considered (default); `capacity: {ordered: [spot, on-demand]}` also considers spot"

@@ -14,7 +14,7 @@ from rackwright.report.terminal.tables import print_labelled, ranked
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
-from rackwright.wording.formatting import accelerators, evidence, machines, money, percent, plural, span, usd
+from rackwright.wording.formatting import accelerators, evidence, machines, money, percent, plural, shared_with, span, usd
 from rackwright.wording.unit_rates import rate_text
 from rackwright.workflow.stack.stack_preview import StackPreview
 
@@ -54,7 +54,7 @@ def _row(combination: list[tuple[int, Fit]], spec: Spec, preview: StackPreview) 
     (rank, fit), *others = combination
     hourly = [each.usd_per_hour for each in fit.each_workload if each.usd_per_hour is not None]
     total = money(sum(hourly), 2) if len(hourly) == len(fit.each_workload) else money(None)
-    cells = (str(rank), " + ".join(machines(each.candidate) for each in fit.each_workload), total, money(fit.stack_usd))
+    cells = (str(rank), " + ".join(machines(each.candidate) for each in fit.each_pool), total, money(fit.stack_usd))
     elsewhere = ", ".join(f"#{other} {each.candidate.region}" for other, each in others)
     place = (fit.candidate.region, _capacities(fit), f"also {elsewhere}" if others else "", preview.refusal(rank))
     return cells, "; ".join((*map(partial(workload_text, spec), fit.each_workload), ", ".join(filter(None, place))))
@@ -67,7 +67,8 @@ def workload_text(spec: Spec, fit: Fit) -> str:
     assert isinstance(w, Serve)
     low = min(w.min_replicas, c.max_replicas)
     scales = f", {low} to {c.max_replicas}" if c.max_replicas > low else ""
-    return f"{fit.workload}: {accelerators(c)}, {plural(c.replicas, 'replica')} at p95{scales}, {span(fit.speed.ttft_s)}{each}"
+    shared = f" {others}" if (others := shared_with(c, fit.workload)) else ""
+    return f"{fit.workload}: {accelerators(c)}{shared}, {plural(c.replicas, 'replica')} at p95{scales}, {span(fit.speed.ttft_s)}{each}"
 
 
 def _capacities(fit: Fit) -> str:

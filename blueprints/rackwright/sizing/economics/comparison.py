@@ -21,6 +21,7 @@ from rackwright.sizing.job import ServingJob
 from rackwright.sizing.node.host_work import NO_WORK, HostWork
 from rackwright.sizing.offers.node_counts import target
 from rackwright.sizing.offers.offer import CPU, core_of
+from rackwright.sizing.offers.sharing import machine_of
 from rackwright.sizing.plan import Fit
 from rackwright.sizing.rejection import Limit, Reason, Rejection, model_size_rejection
 from rackwright.sizing.search.cpu_only import CpuMachine
@@ -101,8 +102,9 @@ def compare(
 def replicas_by_machine(
     job: ServingJob, machines: Iterable[Machine], catalog: Catalog, a: Assumptions, c: Calibration, work: HostWork
 ) -> dict[str, tuple[Replica, ...]]:
-    """Replicas of a service by name of machine, at the rates that its host feeds; none where facts of its accelerator are missing."""
-    targets = {m.name: (m, t) for m in machines if (t := target_of(m, catalog))}
+    """Replicas of a service by `device_key` of the machine, at the rates that its host feeds; none where facts of its accelerator are
+    missing."""
+    targets = {m.device_key: (m, t) for m in machines if (t := target_of(m, catalog, a))}
     found = replicas_on(job, [t for _, t in targets.values()], a, c)
 
     def fed(replica: Replica, m: Machine) -> Replica:
@@ -111,13 +113,13 @@ def replicas_by_machine(
     return {name: tuple(fed(replica, m) for replica in found[t]) for name, (m, t) in targets.items()}
 
 
-def target_of(machine: Machine, catalog: Catalog) -> Target | None:
+def target_of(machine: Machine, catalog: Catalog, a: Assumptions = DEFAULT) -> Target | None:
     """Search target of one machine; None where facts of its accelerator are not published."""
     row = query.accelerator(catalog, machine.accelerator) if machine.accelerator else None
     if row is None or accelerators.of(row, catalog) is None:
         return None
     chips = machine.accelerator_count if machine.kind == "tpu" else 0
-    return target(machine, row, 1, catalog, chips, int(bool(chips)))
+    return target(machine, row, 1, catalog, chips, int(bool(chips)), a)
 
 
 def list_sales(catalog: Catalog, accelerator: str) -> list[Sale]:
@@ -147,7 +149,8 @@ def _plan_sales(fits: Sequence[Fit], catalog: Catalog) -> dict[str, list[Sale]]:
     """Machines of the plan by accelerator: of the chosen accelerator the chosen machine, of the others those with a price."""
     found: dict[str, list[Sale]] = {}
     for rank, fit in enumerate(fits, 1):
-        o, machine = fit.candidate, query.machine(catalog, fit.candidate.machine)
+        o = fit.candidate
+        machine = machine_of(o, catalog) if query.machine(catalog, o.machine) else None
         is_other = o.accelerator != fits[0].candidate.accelerator and o.price_usd_per_hour is not None
         if machine and (rank == 1 or is_other):
             sale = Sale(machine, o.region, o.capacity, o.price_usd_per_hour, o.price_as_of, o.price_source, fit, rank)
@@ -159,7 +162,7 @@ def _cheapest(name: str, sales: Sequence[Sale], found: dict[str, tuple[Replica, 
     """The replica with the lowest cost per request among the machines of an accelerator; without a price the fastest per accelerator."""
     rows = []
     for sale in sales:
-        replicas = found.get(sale.machine.name, ())
+        replicas = found.get(sale.machine.device_key, ())
         rows += [priced(replica, sale, job) for replica in ([of_fit(sale.fit, replicas, job)] if sale.fit and replicas else replicas)]
     if not rows:
         reason = Reason.UNPUBLISHED if sales else Reason.REGIONS_UNKNOWN

@@ -24,6 +24,7 @@ from rackwright.sizing.job import ServingJob
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
 from rackwright.sizing.node.host_work import HostWork
 from rackwright.sizing.note import Note, NoteKind
+from rackwright.sizing.offers.sharing import machine_of
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
 from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.unit import UNITS
@@ -162,12 +163,11 @@ def _services(
     w: Serve, job: ServingJob, fits: Sequence[Fit], catalog: Catalog, a: Assumptions, c: Calibration, work: HostWork
 ) -> tuple[ServiceCost, ...]:
     """Rate and price of a replica of each fit, in order."""
-    machines = {fit.candidate.machine: catalog.machine(fit.candidate.machine) for fit in fits}
-    found = replicas_by_machine(job, machines.values(), catalog, a, c, work)
+    machines = [machine_of(fit.candidate, catalog) for fit in fits]
+    found = replicas_by_machine(job, machines, catalog, a, c, work)
     services = []
-    for fit in fits:
-        name = fit.candidate.machine
-        replicas = found.get(name) or [r for r in [on_cpu(job, machines[name], a)] if r]
+    for fit, machine in zip(fits, machines, strict=True):
+        replicas = found.get(machine.device_key) or [r for r in [on_cpu(job, machine, a)] if r]
         services.append(_service(w, job, fit, of_fit(fit, replicas, job) if replicas else None))
     return tuple(services)
 
@@ -178,9 +178,9 @@ def _service(w: Serve, job: ServingJob, fit: Fit, replica: Replica | None) -> Se
     The pools of a disaggregated service are searched together for the peak, so their replicas are all planned ones at every load.
     """
     c, rate = fit.candidate, replica.planned_requests_per_s if replica and not job.pools else None
-    copies = max(c.accelerators_per_node // c.parallelism.accelerators, 1)
-    copies = max(replica.on_machine(c.accelerators_per_node), 1) if replica and replica.host_requests_per_s else copies
-    machines = math.ceil(c.parallelism.accelerators / c.accelerators_per_node)
+    copies = max(c.devices_per_node // c.parallelism.accelerators, 1)
+    copies = max(replica.on_machine(c.devices_per_node), 1) if replica and replica.host_requests_per_s else copies
+    machines = math.ceil(c.parallelism.accelerators / c.devices_per_node)
     usd = None if c.price_usd_per_hour is None else c.price_usd_per_hour * machines
     tokens = job.output_tokens if job.generates else 0.0
     least = c.replicas if job.pools else 0 if w.scale_to_zero else w.min_replicas

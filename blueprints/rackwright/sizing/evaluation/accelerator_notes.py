@@ -15,6 +15,10 @@ def number_format_notes(offer: Offer, precision: str, trains: bool) -> Iterator[
     if accelerator and m.accelerator_fraction < 1:
         share = str(Fraction(m.accelerator_fraction).limit_denominator(64))
         yield Note(NoteKind.DEVICE_SHARE, {"machine": m.name, "share": share, "accelerator": accelerator.name})
+    if accelerator and (sharing := m.sharing):
+        values = {"strategy": sharing.strategy, "profile": sharing.profile, "parts": sharing.parts, "accelerator": accelerator.name}
+        shares = {"memory": sharing.memory_share, "compute": sharing.compute_share}
+        yield Note(NoteKind.TIME_SLICED if sharing.strategy == "time-slicing" else NoteKind.SHARED_ACCELERATOR, values | shares)
 
 
 def scaled_beyond_limit(accelerators: int, limit: int | None) -> Iterator[Note]:

@@ -146,7 +146,7 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
     yield from number_format_notes(offer, outcome.precision, goals.is_joined)
     yield from outcome.notes
     yield from _idle(offer, nodes, outcome, run.duration)
-    yield from scaled_beyond_limit(_max_nodes(offer, nodes, outcome) * offer.machine.accelerator_count, goals.max_accelerators)
+    yield from scaled_beyond_limit(_max_nodes(offer, nodes, outcome) * offer.machine.whole_accelerators, goals.max_accelerators)
     yield from unpriced_transfers(_transfers(offer, run, goals))
     if run.wait:
         low, likely, high = (s / HOUR for s in (run.wait.p10, run.wait.p50, run.wait.p90))
@@ -167,7 +167,8 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
 
 def _idle(offer: Offer, nodes: int, outcome: Outcome, duration: Interval | None) -> Iterator[Note]:
     """Notes about accelerators and hours that are paid for but not used."""
-    bought, used = nodes * offer.machine.accelerator_count, outcome.replicas * outcome.parallelism.accelerators
+    m, devices = offer.machine, outcome.replicas * outcome.parallelism.accelerators
+    bought, used = nodes * m.whole_accelerators, math.ceil(devices / m.sharing.parts) if m.sharing else devices
     if outcome.work_s is None and outcome.speed.requests_per_s and used <= bought / 2:
         yield Note(NoteKind.IDLE_ACCELERATORS, {"idle": bought - used, "bought": bought})
     if offer.prepaid_s is not None and duration is not None and duration.p90 < offer.prepaid_s / 2:
@@ -228,8 +229,8 @@ def _max_nodes(offer: Offer, nodes: int, outcome: Outcome) -> int:
 def _machine_rejections(offer: Offer, nodes: int, max_nodes: int, goals: GoalLimits, a: Assumptions) -> Iterator[Rejection]:
     """Counts, quota, fabric and host memory. max_nodes: machines at the maximum size, which a quota must cover."""
     m, maximum = offer.machine, goals.max_accelerators
-    if maximum is not None and nodes * m.accelerator_count > maximum:
-        yield Rejection(Limit.ORGANISATION, nodes * m.accelerator_count, maximum, "accelerators", Reason.ACCELERATOR_LIMIT)
+    if maximum is not None and nodes * m.whole_accelerators > maximum:
+        yield Rejection(Limit.ORGANISATION, nodes * m.whole_accelerators, maximum, "accelerators", Reason.ACCELERATOR_LIMIT)
     if offer.quota is not None and max_nodes > offer.quota_nodes:
         (code, granted), (each, unit) = offer.quota, quota_amount(m)
         yield Rejection(Limit.QUOTA, max_nodes * each, granted, unit, Reason.VCPU_QUOTA, code)

@@ -56,6 +56,7 @@ class HostWork:
         """A node of several as one that is fed: one machine trains from its disk, several read from storage over their network, and so do
         the machines of an inference. The network counts with its baseline."""
         link, count, b = self._link(accelerator), max(machine.accelerator_count, 1), NODE_ASSUMPTIONS
+        link = link and link * machine.whole_accelerators / count if machine.sharing else link
         if self.infers:
             return NodeHost(machine.vcpus, count, machine.sustained_network_bytes_per_s, HostTerm.NETWORK, link, b.inference_worker_vcpus)
         if nodes > 1:

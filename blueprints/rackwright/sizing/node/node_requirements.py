@@ -22,6 +22,7 @@ from rackwright.sizing.node.host_work import HostWork, sample_bytes
 from rackwright.sizing.node.lustre_throughput import lustre_clients
 from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
 from rackwright.sizing.note import Note, NoteKind
+from rackwright.sizing.offers.sharing import machine_of
 from rackwright.sizing.plan import Fit, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Pretrain, Serve
@@ -105,12 +106,12 @@ def _serving(plan: SizingPlan, spec: Spec, fit: Fit, node: Machine, catalog: Cat
     c, s, w, work = fit.candidate, fit.speed, spec.workload, HostWork.of(spec, plan.facts, catalog)
     assert isinstance(w, (Serve, Batch))
     sample = sample_bytes(w)
-    memory = formulas.host_memory_bytes(a.host_base_bytes, a.host_per_accelerator_bytes, c.accelerators_per_node, 0.0, 0.0)
+    memory = formulas.host_memory_bytes(a.host_base_bytes, a.host_per_accelerator_bytes, c.devices_per_node, 0.0, 0.0)
     yield _memory(node, memory, Note(NoteKind.PROCESSES), Note(NoteKind.WEIGHTS_WHILE_LOADING))
     rate = (s.requests_per_s or 0.0) / c.nodes
-    vcpus = formulas.serving_vcpus(c.accelerators_per_node, (s.tokens_per_s or 0.0) / c.nodes)
-    if work.has_samples and c.accelerators_per_node:
-        host = work.host(node, query.accelerator(catalog, c.accelerator), 1)
+    vcpus = formulas.serving_vcpus(c.devices_per_node, (s.tokens_per_s or 0.0) / c.nodes)
+    if work.has_samples and c.devices_per_node:
+        host = work.host(machine_of(c, catalog), query.accelerator(catalog, c.accelerator), 1)
         vcpus = needed_vcpus(host, work.sample, rate, _wanted_per_node(fit))
     makes_images = isinstance(w, Serve) and architecture_of(w.model)[0].kind == "diffusion"
     engine = Note(NoteKind.IMAGE_ENCODING if makes_images else NoteKind.DETOKENISATION)
@@ -134,7 +135,7 @@ def _wanted_per_node(fit: Fit) -> float:
             assert isinstance(wanted, int | float)
             return wanted / (fit.candidate.nodes if note.kind is NoteKind.HOST_LIMIT else 1)
     c, each = fit.candidate, fit.speed.samples_per_s or 0.0
-    return each * c.accelerators_per_node if fit.duration_s is None else each / c.nodes
+    return each * c.devices_per_node if fit.duration_s is None else each / c.nodes
 
 
 def _memory(node: Machine, need: float, *basis: Note) -> NodeRequirement:

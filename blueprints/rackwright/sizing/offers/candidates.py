@@ -13,6 +13,7 @@ from rackwright.sizing.offers.eligibility import fallback_rejections, granted_qu
 from rackwright.sizing.offers.expired_blocks import check_expired_blocks, utc
 from rackwright.sizing.offers.offer import Offer, contract_discount
 from rackwright.sizing.offers.own_servers import own_node_cost, server_watts, servers_of
+from rackwright.sizing.offers.sharing import already_divided, divided_machines
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.spec.infra import Place, UseBlock, UseReservation
 from rackwright.spec.residency import matches, stays_in
@@ -27,7 +28,7 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
     check_expired_blocks(spec, today)
     for index, place in enumerate(spec.infra.places):
         if profile(place.cloud).is_owned:
-            yield from _own_servers(index, place, spec, catalog)
+            yield from _own_servers(index, place, spec, catalog, a)
             continue
         entries = place.capacity.ordered or place.capacity.fallback
         for position, entry in enumerate(entries):
@@ -38,7 +39,7 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
                 made = _reservation(entry, place, spec, catalog)
             else:
                 made = _mode(CapacityMode(entry), place, spec, catalog)
-            for found in made:
+            for found in (each for whole in made for each in _with_divisions(whole, spec, catalog, a)):
                 offer = replace(
                     found, place=index, rank=rank, discount=contract_discount(spec, found.offering.cloud, found.offering.capacity)
                 )
@@ -49,7 +50,7 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
                 yield replace(offer, rejections=refused, pinned=is_pinned, quota=quota)
 
 
-def _own_servers(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
+def _own_servers(index: int, place: Place, spec: Spec, catalog: Catalog, a: Assumptions) -> Iterator[Offer]:
     """Offers of the servers in the inventory of a place; of the pinned machine alone where the inventory is not read."""
     groups = servers_of(spec, index)
     named = {g.machine: g for g in groups} or ({place.pin.instance: None} if place.pin else {})
@@ -62,7 +63,16 @@ def _own_servers(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iter
             cost = own_node_cost(place.node_cost, server_watts(group.group, catalog)) if group else None
             pin = pin_rejections(offer, place)
             refused = (*offer.rejections, *ineligibilities(offer, spec, place, catalog), *pin)
-            yield replace(offer, rejections=refused, pinned=place.pin is not None and not pin, own_cost=cost)
+            made_offer = replace(offer, rejections=refused, pinned=place.pin is not None and not pin, own_cost=cost)
+            parts = group and already_divided(offer.machine, offer.accelerator, group.group, catalog)
+            yield from [replace(made_offer, machine=parts)] if parts else _with_divisions(made_offer, spec, catalog, a)
+
+
+def _with_divisions(offer: Offer, spec: Spec, catalog: Catalog, a: Assumptions) -> Iterator[Offer]:
+    """The offer, and those of its machine with divided accelerators."""
+    yield offer
+    for machine in divided_machines(offer.machine, offer.accelerator, spec, catalog, a):
+        yield replace(offer, machine=machine)
 
 
 def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:

@@ -11,7 +11,7 @@ from rackwright.catalog.rows import Accelerator, Fabric, Machine
 from rackwright.diagnostics.errors import Bug
 from rackwright.estimator.case import Links
 from rackwright.estimator.config import accelerators
-from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.offers.candidates import offers
 from rackwright.sizing.offers.offer import Offer, needs_fabric
 from rackwright.sizing.rejection import Limit
@@ -77,7 +77,7 @@ def _fleet(same: _FleetKey, a: Assumptions, today: date) -> Fleet:
         if offer.accelerator and not any(r.limit in UNSEARCHABLE for r in offer.rejections):
             chips = offer.slice.chips if offer.slice else 0
             for nodes in _counts(offer, same.spec, a):
-                found = target(offer.machine, offer.accelerator, nodes, same.catalog, chips, offer.slices)
+                found = target(offer.machine, offer.accelerator, nodes, same.catalog, chips, offer.slices, a)
                 counts.append((nodes, place.setdefault(found, len(place))))
         entries.append(NodeCounts(offer, tuple(counts)))
     return Fleet(tuple(entries), tuple(place))
@@ -100,7 +100,7 @@ def _counts(offer: Offer, spec: Spec, a: Assumptions) -> Iterator[int]:
     if fixed:
         yield fixed
         return
-    each = offer.machine.accelerator_count
+    each = offer.machine.whole_accelerators
     alone = kind != "batch" and needs_fabric(offer)
     max_nodes = min((spec.limits.accelerators or a.most_accelerators / 2) // each, offer.available or math.inf)
     counts = [1]
@@ -112,15 +112,23 @@ def _counts(offer: Offer, spec: Spec, a: Assumptions) -> Iterator[int]:
     yield from sorted(count for count in {*counts, *exact} if count <= exist)
 
 
-def target(machine: Machine, accelerator: Accelerator, nodes: int, catalog: Catalog, slice_chips: int = 0, slices: int = 0) -> Target:
-    """Search target of a machine. slice_chips: of one TPU slice, 0 for GPUs.
+def target(
+    machine: Machine, accelerator: Accelerator, nodes: int, catalog: Catalog, slice_chips: int = 0, slices: int = 0,
+    a: Assumptions = DEFAULT,
+) -> Target:  # fmt: skip
+    """Search target of a machine. slice_chips: of one TPU slice, 0 for GPUs. a: for the slowdown on divided accelerators.
 
     A single machine has no network, so that machines that differ only in their network share one search.
     """
     whole = accelerators.of(accelerator, catalog)
     if whole is None:
         raise Bug(f"{accelerator.name} has gaps and was not refused")
-    found = whole.part(machine.accelerator_fraction)
+    sharing = machine.sharing
+    found = (
+        whole.part(machine.accelerator_fraction)
+        if sharing is None
+        else whole.divided(sharing.label, sharing.compute_share, sharing.memory_share)
+    )
     linked = found.scale_up_bytes_per_s if machine.scale_up_domain else None
     inside = linked or found.host_bytes_per_s
     network = None if nodes == 1 or machine.fabric is Fabric.ICI else machine.fabric_bytes_per_s or machine.sustained_network_bytes_per_s
@@ -133,5 +141,6 @@ def target(machine: Machine, accelerator: Accelerator, nodes: int, catalog: Cata
         is_linked=float(linked is not None),
     )
     chip = replace(accelerators.chip(found), memory_bytes=float(machine.accelerator_memory_bytes or found.memory_bytes))
+    slowdown = a.sharing_slowdown(sharing.strategy) if sharing else 1.0
     flops = tuple(f for f in found.flops if machine.kind != "neuron" or f[0] in NEURON_FORMATS)
-    return Target(found.name, accelerator.vendor, chip, wires, nodes, count, flops, slices)
+    return Target(found.name, accelerator.vendor, chip, wires, nodes, count, flops, slices, sharing.strategy if sharing else "", slowdown)

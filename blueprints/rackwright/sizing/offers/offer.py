@@ -73,11 +73,11 @@ class Offer:
         o, other = self.offering, CPU if self.machine.kind == "cpu" else "none"  # a CPU machine counts as one device
         blank = Candidate(
             cloud=o.cloud, machine=self.machine.name, accelerator=self.accelerator.name if self.accelerator else other,
-            accelerators_per_node=self.machine.accelerator_count or 1, nodes=0, region=o.region, zones=o.zones, capacity=str(o.capacity),
+            accelerators_per_node=self.machine.whole_accelerators or 1, nodes=0, region=o.region, zones=o.zones, capacity=str(o.capacity),
             fabric=str(self.machine.fabric), parallelism=ParallelLayout(), price_usd_per_hour=self.price_usd_per_hour,
             price_as_of=o.price_as_of, price_source=o.price_source, price_region=o.price_region or "", capacity_id=self.capacity_id,
             slices=self.slices, topology=self.slice.topology if self.slice else "", place=self.place, pinned=self.pinned,
-            accelerator_memory_bytes=self._accelerator_memory_bytes,
+            accelerator_memory_bytes=self._accelerator_memory_bytes, sharing=self.machine.sharing,
         )  # fmt: skip
         return dict(vars(blank))
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, PRIOR_ONLY_FACTOR, ResidualQuantiles
 from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Speed
@@ -34,6 +34,10 @@ class Spread:
         """seen: quantiles of measured over predicted rates; a time is longer where a rate is lower."""
         minimum = 1.0 if seen.n else PRIOR_ONLY_FACTOR
         return Spread(1 / max(seen.p90, minimum), 1 / min(seen.p10, 1 / minimum), seen.n)
+
+    def widened(self, slowdown: float) -> "Spread":
+        """The spread of a replica that shares its accelerator. slowdown: p90 over median that the others cause."""
+        return replace(self, high=self.high * slowdown) if slowdown > 1 else self
 
     @property
     def words(self) -> str:

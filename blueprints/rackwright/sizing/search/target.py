@@ -19,7 +19,9 @@ WIDE_WEIGHT_BYTES = 1.5
 class Target:
     """A number of equal machines.
 
-    chip: at its 16-bit rate. flops: dense peak by format. slices: TPU slices, 0 for GPUs. Equal targets share one search in all places.
+    chip: at its 16-bit rate. flops: dense peak by format. slices: TPU slices, 0 for GPUs. sharing: how its accelerators are divided, "" for
+    whole ones; each part runs one replica. slowdown: p90 of times over their median that the other parts cause. Equal targets share one
+    search in all places.
     """
 
     accelerator: str
@@ -30,6 +32,8 @@ class Target:
     per_node: int
     flops: tuple[tuple[str, float], ...] = ()
     slices: int = 0
+    sharing: str = ""
+    slowdown: float = 1.0
 
     @property
     def accelerators(self) -> int:

@@ -35,7 +35,7 @@ def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_fo
         objective = tuple(round(s, 6) for s in score)
         borrowed = f.candidate.price_region != f.candidate.region  # the price of another place: behind the place that has its own
         equal = (0, *tie_order(f, optimize_for)) if id(f) in tied else (1,)
-        step = 0 if vertical_first else f.candidate.accelerators_per_node  # of two that cost the same, the one that follows traffic closer
+        step = 0 if vertical_first else f.candidate.devices_per_node  # of two that cost the same, the one that follows traffic closer
         return (*placed(f), equal, objective, hourly, borrowed, step, f.candidate.label)
 
     return tuple(sorted(fits, key=key))
@@ -48,7 +48,7 @@ def is_unpriced(fit: Fit) -> bool:
 
 def identity(c: Candidate) -> tuple:
     """Key that identifies a candidate in a plan; of two equal places the first is kept."""
-    return (c.cloud, c.machine, c.topology, c.slices, c.nodes, c.region, c.capacity, c.capacity_id)
+    return (c.cloud, c.machine, c.topology, c.slices, c.nodes, c.region, c.capacity, c.capacity_id, c.sharing and c.sharing.key)
 
 
 def by_distance(rejected: Iterable[Rejected]) -> tuple[Rejected, ...]:

@@ -11,6 +11,7 @@ from rackwright.sizing.offers.offer import contract_discount
 from rackwright.sizing.plan import Candidate, Fit, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.selection.ranking import identity
+from rackwright.sizing.selection.shared_pools import joined
 from rackwright.sizing.size import size
 from rackwright.spec.quotas import without_quotas
 from rackwright.spec.spec import Spec
@@ -34,10 +35,22 @@ def resize_stack(
         if not isinstance(found, SizingPlan):
             return tuple(replace(rejection, workload=names[index]) for rejection in found)
         plans.append(replace(found, fits=(replace(found.fits[0], workload=names[index]),)))
+    plans = _in_recorded_pools(plans, chosen)
     first, *further = plans
     fit = replace(first.fits[0], further=tuple(plan.fits[0] for plan in further))
     made = replace(first, fits=(fit,), further=tuple(further))
     return _over_budget(made, spec, whole_bill) or made
+
+
+def _in_recorded_pools(plans: list[SizingPlan], chosen: Fit) -> list[SizingPlan]:
+    """The plans of the workloads, those that shared a pool with their fits joined again. chosen: recorded, in the order of the plans."""
+    owners = [fit.pool_owner for fit in chosen.each_workload]
+    found = list(plans)
+    for owner in {name for name in owners if owners.count(name) > 1}:
+        members = [index for index, name in enumerate(owners) if name == owner]
+        for index, fit in zip(members, joined([plans[index].fits[0] for index in members]), strict=True):
+            found[index] = replace(plans[index], fits=(fit,))
+    return found
 
 
 def _over_budget(plan: SizingPlan, spec: Spec, whole_bill: WholeBill | None) -> tuple[Rejection, ...]:

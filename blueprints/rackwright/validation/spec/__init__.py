@@ -16,6 +16,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     samples,
     serving_options,
     several,
+    sharing,
     stack,
     unsupported,
     workloads,

@@ -10,6 +10,7 @@ from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.sizing.offers.own_servers import accelerator_of, port_bytes_per_s, rdma_nic, server_model
+from rackwright.sizing.offers.sharing import profiles_of
 from rackwright.spec.base import quote
 from rackwright.spec.infra import Place, RdmaFabric
 from rackwright.spec.inventory import Gpus, Nic, Node, ServerGroup
@@ -89,12 +90,11 @@ def hardware_is_in_the_catalog(context: SpecContext) -> Iterator[Violation]:
 @rule("S-189", link=MIG_GUIDE)
 def mig_profile_exists(context: SpecContext) -> Iterator[Violation]:
     """A MIG profile is one that the GPU supports."""
-    profiles = {row.accelerator: row.profiles for row in context.catalog.mig_profiles}
     for at, group in context.server_groups:
         card = accelerator_of(group, context.catalog)
         if group.gpus is None or group.gpus.mig is None or card is None:
             continue
-        supported = profiles.get(card.name, ())
+        supported = [row.profile for row in profiles_of(card.name, context.catalog)]
         if group.gpus.mig not in supported:
             fix = f"use {', '.join(supported)}" if supported else "remove `mig`"
             why = "" if supported else ", which cannot be divided"

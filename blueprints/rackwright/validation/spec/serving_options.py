@@ -1,4 +1,4 @@
-"""S-149, S-162 to S-166: options of model servers."""
+"""S-149, S-162 to S-166, S-210: options of model servers."""
 
 from collections.abc import Iterator
 
@@ -78,3 +78,13 @@ def whole_prompts_fill_the_batch(context: SpecContext) -> Iterator[Violation]:
         if workload.chunked_prefill is False and tokens and longest and tokens < longest:
             message = f"max_batched_tokens ({tokens:,}) is below max_context ({longest:,}), and chunked_prefill is false"
             yield Violation(at / "max_batched_tokens", f"set {longest} or more, or leave it out", message)
+
+
+@rule("S-210", Level.WARNING, link="https://docs.vllm.ai/en/v0.27.0/configuration/optimization/")
+def whole_prompts_are_not_supported_officially(context: SpecContext) -> Iterator[Violation]:
+    """vLLM does not officially support generation without chunked prefill."""
+    for at, workload in context.each(Serve):
+        if workload.chunked_prefill is False:
+            message = "vLLM does not officially support generation without chunked prefill; it may stop or answer incorrectly"
+            fix = "leave it out, and set max_batched_tokens to the longest prompt: prompts are then computed whole"
+            yield Violation(at / "chunked_prefill", fix, message)

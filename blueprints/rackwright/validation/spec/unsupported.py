@@ -71,6 +71,12 @@ def _reserved(context: SpecContext) -> list[At]:
     return [w for cloud, w, mode in found if mode in ("calendar", "reservation") and not supports(cloud, f"capacity.{mode}")]
 
 
+def _mig_without_a_service(context: SpecContext) -> list[At]:
+    """Groups with divided GPUs, where a workload is not a service: its accelerators work together, which parts do not."""
+    trains = any(not isinstance(workload, Serve) for _, workload in context.workloads)
+    return [at for at, group in context.server_groups if trains and group.gpus and group.gpus.mig]
+
+
 def _ssh(context: SpecContext) -> list[At]:
     blueprint = context.spec.blueprint
     on_box = blueprint.kind in ("auto", "box") and any(supports(place.cloud, "blueprint.ssh_from") for _, place in context.places)
@@ -83,9 +89,7 @@ TABLE = (
     NotYet("N-05", "Calendar capacity on Google Cloud", _reserved, "name its reservation: {reservation: {id: ...}}"),
     NotYet("N-06", "An existing network on Google Cloud", _places("network.existing"), "leave `network` out to create one"),
     NotYet("N-07", "An existing cluster outside AWS", _blueprint("cluster", "new"), "use `new`"),
-    NotYet(
-        "N-08", "A GPU of own servers divided by MIG", lambda c: [at for at, g in c.server_groups if g.gpus and g.gpus.mig], "remove `mig`"
-    ),
+    NotYet("N-08", "Anything but a service on GPUs divided by MIG", _mig_without_a_service, "remove `mig`, or use servers with whole GPUs"),
     NotYet("N-09", "pricing.commitments", _pricing("commitments"), "write their saving in pricing.discounts"),
     NotYet("N-10", "`quotas` on Google Cloud", _places("quotas"), "leave it out: the plan lists the quotas that it needs"),
     NotYet("N-11", "An engine other than vLLM", _set((Serve, Batch), "engine", "sglang", "tensorrt-llm"), "use auto or vllm"),

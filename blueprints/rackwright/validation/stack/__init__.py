@@ -2,7 +2,18 @@
 
 from rackwright.validation.stack import budget, cost_alerts, existing, jobs, naming, network, own_servers, quota, secrets
 from rackwright.validation.stack.cluster import access, clients, operators, queues, serving
-from rackwright.validation.stack.nodes import capacity, fabric, fallback, gke_fabric, images, placement, provisioning, reservations, tpu
+from rackwright.validation.stack.nodes import (
+    capacity,
+    fabric,
+    fallback,
+    gke_fabric,
+    images,
+    placement,
+    provisioning,
+    reservations,
+    sharing,
+    tpu,
+)
 from rackwright.validation.stack.quota import QuotaNeed, check_quota, quota_needs
 from rackwright.validation.stack.registry import RULES, StackContext, check, refuse_broken_invariants, stack_problems
 from rackwright.validation.stack.storage import claims, lustre, volumes
@@ -31,6 +42,7 @@ AREAS = (
     reservations,
     secrets,
     serving,
+    sharing,
     volumes,
     claims,
     tpu,

@@ -8,6 +8,7 @@ from typing import Any
 from rackwright.stackplan import PoolPlan
 
 from rackwright_pulumi.aws.pool.lustre_client import lustre_over_efa
+from rackwright_pulumi.aws.pool.mig import mig_script
 from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo, kubelet_flags, sets_max_pods
 
 LIMITS = {"RLIMIT_MEMLOCK": 2**50, "RLIMIT_NOFILE": 2**20}
@@ -20,7 +21,7 @@ does not become ready (awslabs/amazon-eks-ami@81fec2e nodeadm/internal/util/merg
 
 
 def node_config(plan: PoolPlan, cluster: ClusterJoinInfo | None) -> str:
-    """MIME user data with a NodeConfig in JSON, and a script if Lustre needs one; empty if the defaults suffice.
+    """MIME user data with a NodeConfig in JSON, and a script if Lustre or MIG needs one; empty if the defaults suffice.
 
     cluster: only for custom images; EKS adds it to the user data of its own images.
     """
@@ -41,17 +42,17 @@ def node_config(plan: PoolPlan, cluster: ClusterJoinInfo | None) -> str:
         kubelet["flags"] = kubelet_flags(plan)
     if kubelet:
         spec["kubelet"] = kubelet
-    if not spec:
-        return ""
-    script = lustre_over_efa(plan.lustre_interfaces) if plan.lustre_interfaces else ""
-    return _multipart({"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}, script)
+    config = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec} if spec else None
+    scripts = [lustre_over_efa(plan.lustre_interfaces)] if plan.lustre_interfaces else []
+    scripts += [mig_script(plan.sharing)] if plan.sharing and plan.sharing.profile else []
+    return _multipart(config, scripts) if config or scripts else ""
 
 
-def _multipart(config: dict[str, Any], script: str) -> str:
+def _multipart(config: dict[str, Any] | None, scripts: list[str]) -> str:
     """A MIME document with a fixed boundary, because a random one changes the launch template in every update."""
     message = MIMEMultipart(boundary="rackwright")
-    node_config = ("application", "node.eks.aws", json.dumps(config, indent=1, sort_keys=True))
-    for kind, form, text in (node_config, ("text", "x-shellscript", script)):
+    node_config = ("application", "node.eks.aws", json.dumps(config, indent=1, sort_keys=True) if config else "")
+    for kind, form, text in (node_config, *(("text", "x-shellscript", script) for script in scripts)):
         if text:
             part = MIMEBase(kind, form)
             part.set_payload(text)

@@ -1,14 +1,16 @@
 """Labels of own nodes, and the pool of the servers that a stack uses."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.existing_cluster import role_label_value
 from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.compile.nodes.sharing import sharing_labels, sharing_plan
 from rackwright.diagnostics.errors import Bug
 from rackwright.sizing.offers.own_servers import OwnServers, servers_named
 from rackwright.spec.inventory import ServerGroup
-from rackwright.stackplan import CapacityPlan, ManifestPlan, PoolPlan, TaintPlan
+from rackwright.stackplan import CapacityPlan, ManifestPlan, PoolPlan, SharingPlan, TaintPlan
 from rackwright.stackplan.capacity import OWNED
 from rackwright.stackplan.labels import RACK_LABEL, RESOURCES, ROLE_LABEL
 from rackwright.stackplan.operators import FEATURE_DISCOVERY, GPU_OPERATOR, NETWORK_OPERATOR, NETWORK_OPERATOR_NAMESPACE
@@ -72,7 +74,16 @@ def own_pool(context: CompileContext) -> PoolPlan:
         fabric=str(machine.fabric),
         local_nvme=bool(machine.local_nvme_bytes),
         provisioner="existing",
+        sharing=_own_sharing(context),
     )
+
+
+def _own_sharing(context: CompileContext) -> SharingPlan | None:
+    """The division of the GPUs. A cluster with its own GPU operator offers GPUs that are divided already by the name of whole ones, as the
+    strategy `single` does; `rackwright inventory` reads no other strategy."""
+    made = sharing_plan(context)
+    exists = made is not None and GPU_OPERATOR in existing_charts(context)
+    return replace(made, resource=RESOURCES["gpu"]) if made and exists else made
 
 
 def node_labels(context: CompileContext) -> ManifestPlan:
@@ -83,6 +94,7 @@ def node_labels(context: CompileContext) -> ManifestPlan:
     group = servers_of_fit(context).group
     rules = [_rule("servers", group.node_names, ROLE_LABEL, role_label_value(context.spec.name))]
     rules += [_rule(f"rack {rack}", names, RACK_LABEL, rack) for rack, names in racks(group).items()]
+    rules += [_rule(label, group.node_names, label, value) for label, value in sharing_labels(sharing_plan(context), "")]
     spec = {"rules": rules}
     body = obj("nfd.k8s-sigs.io/v1alpha1", "NodeFeatureRule", context.spec.name, spec=spec)
     return ManifestPlan("nodes.labels", body, (GPU_OPERATOR,), layer="operators")

@@ -88,7 +88,7 @@ def pass_table(job: ServingJob, target: Target, numbers: str, c: Calibration) ->
         seconds = seconds + job.sample.passes * writing_seconds(n, case.chip, batch, job.sample.written_tokens, read)
     cache = 2.0 * n.layers * n.hidden * (n.sample_tokens + job.sample.written_tokens) * bool(job.sample.written_tokens)
     memory = replace(found.memory, activations=found.memory.activations + batch * cache)
-    return PassTable(batch, seconds, memory, float(target.chip.memory_bytes), Spread.of_time(found.residuals))
+    return PassTable(batch, seconds, memory, float(target.chip.memory_bytes), Spread.of_time(found.residuals).widened(target.slowdown))
 
 
 def _best_rate(job: ServingJob, table: PassTable, target: Target, numbers: str, a: Assumptions) -> Outcome:

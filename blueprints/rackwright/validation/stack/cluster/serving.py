@@ -46,12 +46,13 @@ def leader_worker_set_size(plan: StackPlan) -> Iterator[Violation]:
 @catalog_rule("V-91", Level.ERROR, "https://docs.vllm.ai/en/stable/serving/parallelism_scaling/")
 def replica_has_accelerators(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The pods of a replica request as many accelerators as its engine splits the model over."""
+    devices = {*RESOURCES.values(), *(pool.pod_resource for _, pool in accelerators(plan))}
     for at, manifest, template in pod_templates(plan):
         size = manifest.body["spec"].get("leaderWorkerTemplate", {}).get("size", 1)
         for index, container in enumerate(template["spec"]["containers"]):
             given = [a.removeprefix("--").split("=", 1) for a in container.get("args", []) if a.startswith("--") and "=" in a]
             split, limits = prod(int(value) for name, value in given if name in PARALLEL), container["resources"]["limits"]
-            requested, cores = size * sum(int(limits.get(resource, 0)) for resource in RESOURCES.values()), _cores(plan, catalog, limits)
+            requested, cores = size * sum(int(limits.get(resource, 0)) for resource in devices), _cores(plan, catalog, limits)
             enough = split <= requested * cores if cores else split == requested
             if any(name in PARALLEL for name, _ in given) and not enough:
                 unit, available = ("cores", f"{requested} devices of {cores} cores") if cores else ("accelerators", f"{requested}")
