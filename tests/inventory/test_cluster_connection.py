@@ -4,8 +4,8 @@ import socket
 
 import pytest
 from rackwright.diagnostics.errors import UserError
-from rackwright.workflow.cluster_api import ClusterApi, Kind
-from rackwright.workflow.cluster_reader import ClusterReader
+from rackwright.workflow.cluster.api import ClusterApi, Kind
+from rackwright.workflow.cluster.reader import ClusterReader
 
 from tests.inventory.api_server import NODES, FakeCluster, kubeconfig, serving
 

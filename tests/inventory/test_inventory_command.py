@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.cli.main import run
-from rackwright.spec.inventory_file import read_inventory
-from rackwright.workflow.cluster_inventory import inventory_document, open_questions
+from rackwright.spec.reading.inventory_file import read_inventory
+from rackwright.workflow.cluster.inventory import inventory_document, open_questions
 
 from tests.inventory.api_server import CLASSES, DEPLOYMENTS, NIC_STATES, NODES, FakeCluster, kubeconfig, serving
 

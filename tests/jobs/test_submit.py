@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from rackwright.diagnostics.errors import UserError
-from rackwright.workflow.cluster_api import ClusterApi
-from rackwright.workflow.submission import follow, submit
+from rackwright.workflow.cluster.api import ClusterApi
+from rackwright.workflow.cluster.submission import follow, submit
 
 from tests import plans
 from tests.jobs import api_server, cases

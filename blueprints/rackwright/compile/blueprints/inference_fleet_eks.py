@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rackwright.catalog.fabric_environment import NO_HUGE_PAGES, fabric_variables
+from rackwright.catalog.release.fabric_environment import NO_HUGE_PAGES, fabric_variables
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
 from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases

@@ -13,7 +13,7 @@ from rackwright.sizing.offers.own_servers import accelerator_of, port_bytes_per_
 from rackwright.spec.base import quote
 from rackwright.spec.infra import Place, RdmaFabric
 from rackwright.spec.inventory import Gpus, Nic, Node, ServerGroup
-from rackwright.spec.inventory_file import FORM, InventoryError, inventory_of
+from rackwright.spec.reading.inventory_file import FORM, InventoryError, inventory_of
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.stackplan.namespaces import is_reserved
 from rackwright.validation.spec.registry import SpecContext, rule

@@ -7,6 +7,7 @@ from itertools import chain
 
 from rackwright.catalog import query
 from rackwright.clouds import AWS, GCP, profile, profiles, supports
+from rackwright.clouds.residency import matches
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
@@ -23,7 +24,6 @@ from rackwright.spec.infra import (
 )
 from rackwright.spec.quotas import FORM, QuotaFileError, read_quotas
 from rackwright.spec.reading.model_fields import did_you_mean
-from rackwright.spec.residency import matches
 from rackwright.validation.spec.registry import SpecContext, rule
 
 BLOCKS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html"

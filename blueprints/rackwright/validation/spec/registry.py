@@ -16,7 +16,7 @@ from rackwright.sizing.offers.own_servers import with_own_servers
 from rackwright.sizing.plan import Candidate
 from rackwright.spec.infra import Place
 from rackwright.spec.inventory import Inventory, ServerGroup
-from rackwright.spec.inventory_file import InventoryError, inventory_of
+from rackwright.spec.reading.inventory_file import InventoryError, inventory_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Workload
 

@@ -7,7 +7,7 @@ from rackwright.diagnostics.rule import Violation
 from rackwright.spec.workload import TRAINING, Serve, Workload
 from rackwright.stackplan import BlueprintKind, StackPlan
 from rackwright.stackplan.namespaces import is_of_kubernetes
-from rackwright.validation.spec.jobs import never_runs
+from rackwright.validation.spec.workload.jobs import never_runs
 from rackwright.validation.stack.registry import StackContext, context_rule, rule
 
 SESSIONS = "https://docs.aws.amazon.com/systems-manager/latest/userguide/session-manager.html"

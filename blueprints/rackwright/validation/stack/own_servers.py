@@ -6,7 +6,7 @@ from datetime import timedelta
 from ipaddress import IPv4Network
 from typing import Any
 
-from rackwright.catalog.pinned_versions import pinned_versions
+from rackwright.catalog.release.pinned_versions import pinned_versions
 from rackwright.clouds import KUBERNETES
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation

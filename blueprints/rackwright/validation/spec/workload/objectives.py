@@ -7,8 +7,8 @@ from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.model import architecture_of
 from rackwright.spec.workload import Finetune
-from rackwright.validation.spec.model_shape import known
 from rackwright.validation.spec.registry import SpecContext, rule
+from rackwright.validation.spec.workload.model_shape import known
 
 GENERATES = ("grpo", "ppo")
 

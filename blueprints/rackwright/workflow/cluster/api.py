@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rackwright.workflow.cluster_connection import ClusterConnection, Object, RefusedError
+from rackwright.workflow.cluster.connection import ClusterConnection, Object, RefusedError
 
 FIELD_MANAGER = "rackwright"
 ABSENT = 404

@@ -7,9 +7,9 @@ from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.media import Image
 from rackwright.spec.workload import TRAINING, Batch, Serve, Workload
-from rackwright.validation.spec.model_shape import known
 from rackwright.validation.spec.registry import SpecContext, rule
-from rackwright.validation.spec.serving_options import GROUPED
+from rackwright.validation.spec.workload.model_shape import known
+from rackwright.validation.spec.workload.serving_options import GROUPED
 
 TOKENS = ("input_tokens", "output_tokens")
 EXAMPLES = {"input_tokens": "input_tokens: {mean: 800}", "output_tokens": "output_tokens: {mean: 200}"}
