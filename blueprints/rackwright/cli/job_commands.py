@@ -123,7 +123,7 @@ def _require_record(session: Session, decided: "Decided") -> None:
 
 
 def _job(session: Session, decided: "Decided", name: str, outputs: Path | None) -> "Job":
-    """The job of the recorded or first choice. Prints its warnings. Raises UserError where there is none."""
+    """The job for the recorded machines, or for those of the first rank. Prints warnings; raises UserError when the stack runs no job."""
     from rackwright.workflow.cluster.training_job import training_job
 
     made = training_job(session.pipeline, decided, name, outputs)

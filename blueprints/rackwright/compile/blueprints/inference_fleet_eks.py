@@ -194,7 +194,7 @@ def _provisioner(context: CompileContext, pools: Sequence[PoolPlan]) -> str:
 
 
 def _with_provisioner(context: CompileContext, pool: PoolPlan, provisioner: str) -> PoolPlan:
-    """Adds disk for downloaded weights where there is no local NVMe. Pools of capacity blocks follow the block's schedule."""
+    """Adds disk for downloaded weights on machines without local NVMe. Pools of capacity blocks follow the block's schedule."""
     downloads = not pool.local_nvme and not bucket_plans(context)
     size_gib = IMAGE_GIB + replicas_per_node(context) * cache_gib(context) if downloads else 0
     disk = replace(pool.disk, size_gib=max(pool.disk.size_gib, size_gib))

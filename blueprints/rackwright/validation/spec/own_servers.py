@@ -110,7 +110,7 @@ def servers_have_the_fabric(context: SpecContext) -> Iterator[Violation]:
         for group in lacking if place.fabric or having else ():
             joined = f"group {having[0].name} has {having[0].rdma_nics[0].kind}" if having else "the place sets `fabric`"
             message = f"The servers of group {group.name} have no InfiniBand or RoCE ports, and {joined}: {', '.join(group.node_names[:4])}"
-            fix = f"add `nics` to group {group.name}, or give it an inventory and a place of its own"
+            fix = f"add `nics` to group {group.name}, or move it to a second inventory, and name that in a second place"
             level = Level.ERROR if place.fabric and not having else Level.WARNING
             yield Violation(at / "inventory", fix, message, level=level)
 

@@ -23,7 +23,7 @@ from rackwright.spec.workload import Workload
 
 @dataclass
 class SpecContext:
-    """Input of a rule. The catalog is read on first use. candidate: whose stack is checked; None: the spec, whatever is chosen."""
+    """Input of a rule. The catalog is read on first use. candidate: whose stack is checked; None: the spec without a choice."""
 
     spec: Spec
     folder: Path = Path()

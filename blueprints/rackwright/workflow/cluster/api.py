@@ -43,7 +43,7 @@ class ClusterApi:
         return self._cluster.server
 
     def read(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """An object; None where there is none."""
+        """The object with the name; None when the cluster has none."""
         arguments = (kind.group, kind.version, namespace, kind.plural, name)
         try:
             return self._cluster.request(self._custom.get_namespaced_custom_object, *arguments, handled=(ABSENT,))
