@@ -41,7 +41,7 @@ MIG_GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-m
 
 @rule("S-186")
 def inventory_is_valid(context: SpecContext) -> Iterator[Violation]:
-    """An inventory exists, and has the keys of docs/kubernetes.md."""
+    """An inventory must be a readable file or a mapping, with the keys of docs/kubernetes.md."""
     for at, place in context.places:
         try:
             inventory_of(place, context.folder)
@@ -117,7 +117,7 @@ def servers_have_the_fabric(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-191")
 def namespace_is_free(context: SpecContext) -> Iterator[Violation]:
-    """The namespace of a stack is not one of Kubernetes or of an operator."""
+    """The namespace of a stack must not be one of Kubernetes or of an operator."""
     for at, place in context.places:
         inventory = context.inventory(place)
         of_operators = {each.namespace for each in inventory.installed} if inventory else set()
@@ -154,7 +154,7 @@ def node_cost_is_complete(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-194", link=NETWORK_GUIDE)
 def fabric_options_fit_the_mode(context: SpecContext) -> Iterator[Violation]:
-    """Options of `fabric` are those of its mode."""
+    """Options of `fabric` must be options of its mode."""
     for at, place, groups in _places(context):
         used = [(group.name, nic) for group in groups if (nic := rdma_nic(group, context.catalog))]
         for key, message, fix in _fabric_mistakes(place.fabric or RdmaFabric(), used):

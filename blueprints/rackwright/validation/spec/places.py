@@ -159,7 +159,7 @@ def _zone_near(context: SpecContext, place: Place, zone: str) -> str:
 
 @rule("R-91", link="https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html", on=AWS)
 def zones_have_one_form(context: SpecContext) -> Iterator[Violation]:
-    """The zones of a place are all IDs (use1-az1) or all names (us-east-1a), because which ID a name has differs per account."""
+    """The zones of a place are all IDs (use1-az1) or all names (us-east-1a), because a zone name stands for another ID in each account."""
     for at, place in context.places:
         there = place.network.existing
         subnets = [s.zone for s in (there.subnets if there else ()) if isinstance(s, ExistingSubnet) and s.zone]

@@ -68,7 +68,7 @@ def _missing(plan: StackPlan, workload: Workload) -> tuple[str, str]:
 
 @rule("V-198", Level.ERROR, "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/")
 def namespaces_are_the_stacks_own(plan: StackPlan) -> Iterator[Violation]:
-    """The namespaces of a stack are its own; `default` and names that start with kube- belong to Kubernetes."""
+    """A stack creates the namespaces that it uses: `default` and names that start with kube- belong to Kubernetes."""
     for index, (name, _) in enumerate(plan.namespaces):
         if is_of_kubernetes(name):
             message = f"Namespace {name} belongs to Kubernetes; a stack would change its Pod Security level and delete it at its end"

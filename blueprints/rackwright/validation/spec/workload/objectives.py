@@ -40,7 +40,7 @@ def samples_of_rollouts_are_prompts(context: SpecContext) -> Iterator[Violation]
 
 @rule("S-150")
 def sequences_hold_the_answers(context: SpecContext) -> Iterator[Violation]:
-    """sequence_length must hold a prompt with its answer, at the 95th percentile where it is given, and the model such a sequence."""
+    """sequence_length and the context of the model must hold a prompt with its answer: the 95th percentiles, else the means."""
     for at, workload, architecture in known(context):
         if not isinstance(workload, Finetune) or workload.rollout is None:
             continue

@@ -30,8 +30,8 @@ def several_workloads_are_a_fleet(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-152")
 def several_workloads_buy_by_mode(context: SpecContext) -> Iterator[Violation]:
-    """Several serving workloads require capacity modes in `ordered`: which of them would use a reservation, a block or a fallback first is
-    not modelled."""
+    """Several serving workloads require capacity modes in `ordered`: reservations, blocks and fallbacks are not divided between
+    workloads."""
     for at, place in context.places if _servers(context) else ():
         if place.capacity.fallback:
             message = "`capacity.fallback` is supported for one workload only"
