@@ -55,8 +55,8 @@ def measured_accelerators_are_unambiguous(context: SpecContext) -> Iterator[Viol
     for at, workload in context.each(Custom):
         for index, run in enumerate(workload.measured):
             if len(names := variants(run.accelerator, context.catalog)) > 1:
-                message = f"{run.accelerator!r} is any of {len(names)} accelerators with different rates: {', '.join(names)}"
-                yield Violation(at / "measured" / index / "accelerator", f"name the one of the run, such as {names[0]}", message)
+                message = f"{run.accelerator!r} stands for {len(names)} accelerators with different rates: {', '.join(names)}"
+                yield Violation(at / "measured" / index / "accelerator", f"name the variant of the run, such as {names[0]}", message)
 
 
 @rule("S-177", Level.WARNING)

@@ -45,7 +45,7 @@ def role_of_updates_is_administrator(plan: StackPlan) -> Iterator[Violation]:
     if cluster is None or cluster.existing or cluster.creator_access != "entry" or not role:
         return
     if cluster.admins and role not in cluster.admins:
-        message = f"{role} runs the updates, and is none of the cluster's administrators ({', '.join(cluster.admins)})"
+        message = f"{role} runs the updates, and is not one of the cluster's administrators ({', '.join(cluster.admins)})"
         yield Violation(At() / "cluster" / "admins", f"add {role}", message)
     if not cluster.admins and role in cluster.viewers:
         message = f"{role} runs the updates as administrator, and is in `viewers`; EKS allows one access entry per principal"
