@@ -191,7 +191,7 @@ def manifests(
     from rackwright.report.yaml_text import yaml_text
     from rackwright.workflow.stack.outputs import read_outputs
 
-    from rackwright_pulumi.manifest_files import manifests_of, texts_of
+    from rackwright_pulumi.kubernetes.manifest_files import manifests_of, texts_of
 
     session = Session.of(spec, as_json, today)
     known = read_outputs(outputs) if outputs else {}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rackwright.catalog.chart_images import chart_images
-from rackwright.catalog.pinned_versions import pinned_versions
+from rackwright.catalog.release.chart_images import chart_images
+from rackwright.catalog.release.pinned_versions import pinned_versions
 
 from tests.cli.conftest import STACKS
 

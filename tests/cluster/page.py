@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 HEAD = """\
 # Objects on a real control plane
 
-`make test-cluster` applies every Kubernetes object of every example, written plan and pairwise cover of the matrix to kube-apiserver 1.36.3
-with the CRDs of the pinned operators: server-side, with strict field validation. kube-scheduler then places daemons, servers at
-`max_replicas` and one pod per machine with its whole quota on nodes shaped like the planned pools. A test compares this page with the
-answers.
+`make test-cluster` sends Kubernetes objects to kube-apiserver 1.36.3 with the CRDs of the pinned operators, server-side and with strict
+field validation. They are the objects of every example, every written plan and the pairwise cover of the matrix. kube-scheduler then
+places pods on nodes shaped like the planned pools: daemons, servers at `max_replicas`, and one pod per machine with its whole quota. A
+test compares this page with the answers.
 """
 NOT_APPLIED = "not applied: only GKE has its CRD"
 

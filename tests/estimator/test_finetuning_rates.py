@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rackwright.estimator.dataset.columns.cells import PrintedRow
-from rackwright.estimator.dataset.columns.least_recompute import least_recompute
 from rackwright.estimator.dataset.columns.measured import measured_value
+from rackwright.estimator.dataset.least_recompute import least_recompute
 from rackwright.estimator.dataset.runs import read_row, row_readings, runs_of_model
 from rackwright.estimator.training import step
 

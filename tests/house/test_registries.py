@@ -98,7 +98,7 @@ def test_every_file_of_the_compiler_is_in_its_docstring():
 
 
 def test_every_file_of_checks_is_registered():
-    files = {path.stem for path in (PURE / "validation" / "spec").glob("*.py")} - {"__init__", "registry"}
+    files = {path.stem for path in (PURE / "validation" / "spec").rglob("*.py")} - {"__init__", "registry"}
     assert {check.check.__module__.rpartition(".")[2] for check in SPEC_RULES.rules.values()} == files
 
 

@@ -4,10 +4,10 @@ import socket
 
 import pytest
 from rackwright.diagnostics.errors import UserError
-from rackwright.workflow.cluster_api import ClusterApi, Kind
-from rackwright.workflow.cluster_reader import ClusterReader
+from rackwright.workflow.cluster.api import ClusterApi, Kind
+from rackwright.workflow.cluster.reader import ClusterReader
 
-from tests.inventory.api_server import NODES, FakeCluster, kubeconfig, serving
+from tests.api_server import NODES, FakeApi, error, kubeconfig, serving
 
 pytest.importorskip("kubernetes", reason="the extra `cluster` is not installed")
 JOBS = Kind("jobset.x-k8s.io", "v1alpha2", "jobsets")
@@ -27,7 +27,7 @@ def problems(config) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("status", "code"), [(401, "U-forbidden"), (403, "U-forbidden"), (500, "U-api"), (429, "U-api")])
 def test_the_same_answer_is_the_same_error(tmp_path, status, code):
-    with serving(FakeCluster({}, dict.fromkeys(PATHS, status)), tmp_path) as config:
+    with serving(FakeApi({path: [error(status, f"User lab cannot list {path}")] for path in PATHS}), tmp_path) as config:
         first, second = problems(config)
     assert first == second
     assert first[0] == code

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.cli.main import run
-from rackwright.spec.inventory_file import read_inventory
-from rackwright.workflow.cluster_inventory import inventory_document, open_questions
+from rackwright.spec.reading.inventory_file import read_inventory
+from rackwright.workflow.cluster.inventory import inventory_document, open_questions
 
-from tests.inventory.api_server import CLASSES, DEPLOYMENTS, NIC_STATES, NODES, FakeCluster, kubeconfig, serving
+from tests.api_server import NODES, FakeApi, error, kubeconfig, serving
 
+CLASSES, DEPLOYMENTS = "/apis/storage.k8s.io/v1/storageclasses", "/apis/apps/v1/deployments"
+NIC_STATES = "/apis/sriovnetwork.openshift.io/v1/sriovnetworknodestates"
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 INFO = ("bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion", "kubeletVersion", "machineID", "operatingSystem")
 
@@ -57,7 +59,7 @@ def client():
 
 
 def test_the_written_file_is_an_inventory(client, tmp_path, capsys):
-    with serving(FakeCluster(LAB), tmp_path) as config:
+    with serving(FakeApi(lists=LAB), tmp_path) as config:
         assert run(["inventory", "--kubeconfig", str(config), "-o", str(tmp_path / "lab.yaml")]) == 0
     inventory = read_inventory(tmp_path / "lab.yaml")
     assert inventory.cluster.model_dump(exclude_defaults=True) == {"name": "lab", "kubernetes": "1.35", "context": "lab-admin"}
@@ -73,21 +75,21 @@ def test_the_written_file_is_an_inventory(client, tmp_path, capsys):
 
 
 def test_the_cluster_is_only_read(client, tmp_path):
-    fake = FakeCluster(LAB)
+    fake = FakeApi(lists=LAB)
     with serving(fake, tmp_path) as config:
         run(["inventory", "--kubeconfig", str(config)])
-    assert {method for method, _ in fake.requests} == {"GET"}
-    assert {path for _, path in fake.requests} == {"/version/", NODES, NIC_STATES, CLASSES, DEPLOYMENTS}
+    assert {request.method for request in fake.requests} == {"GET"}
+    assert {request.path for request in fake.requests} == {"/version/", NODES, NIC_STATES, CLASSES, DEPLOYMENTS}
 
 
 def test_a_cluster_without_the_sriov_operator_is_read(client, tmp_path, capsys):
-    with serving(FakeCluster({key: value for key, value in LAB.items() if key != NIC_STATES}), tmp_path) as config:
+    with serving(FakeApi(lists={key: value for key, value in LAB.items() if key != NIC_STATES}), tmp_path) as config:
         assert run(["inventory", "--kubeconfig", str(config)]) == 0
     assert "add `nics` where the servers have any" in capsys.readouterr().out
 
 
 def test_a_forbidden_request_names_the_missing_right(client, tmp_path, capsys):
-    with serving(FakeCluster(LAB, {NODES: 403}), tmp_path) as config:
+    with serving(FakeApi({NODES: [error(403, f"nodes is forbidden: User lab cannot list {NODES}")]}, LAB), tmp_path) as config:
         assert run(["inventory", "--kubeconfig", str(config)]) == 2
     text = capsys.readouterr().err
     assert "error U-forbidden" in text

@@ -1,7 +1,7 @@
 """Environment of a job: the fabric is pinned, the plan and the paths are variables."""
 
 import pytest
-from rackwright.catalog.fabric_environment import OWN_SERVERS, fabric_variables
+from rackwright.catalog.release.fabric_environment import OWN_SERVERS, fabric_variables
 from rackwright.catalog.rows import Fabric
 
 from tests import plans

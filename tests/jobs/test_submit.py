@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 from rackwright.diagnostics.errors import UserError
-from rackwright.workflow.cluster_api import ClusterApi
-from rackwright.workflow.submission import follow, submit
+from rackwright.workflow.cluster.api import ClusterApi
+from rackwright.workflow.cluster.submission import follow, submit
 
-from tests import plans
-from tests.jobs import api_server, cases
-from tests.jobs.api_server import JOBS, PODS, QUEUE, WORKLOADS, FakeApi, job_set, pods
+from tests import api_server, plans
+from tests.api_server import FakeApi
+from tests.jobs import cases
+from tests.jobs.answers import JOBS, PODS, QUEUE, WORKLOADS, job_set, pods
 
 pytest.importorskip("kubernetes", reason="the extra `cluster` is not installed")
 
@@ -30,7 +31,7 @@ def submitted(made, fake: FakeApi, folder: Path, **options) -> None:
 def test_a_job_is_checked_by_a_dry_run_and_then_created(made, tmp_path):
     fake = FakeApi(dict(CREATED))
     submitted(made, fake, tmp_path)
-    (dry, first), (real, second) = fake.posts
+    (dry, first), (real, second) = fake.created(JOBS)
     assert dry == {"dryRun": "All", "fieldManager": "rackwright", "fieldValidation": "Strict"}
     assert real == {"fieldManager": "rackwright", "fieldValidation": "Strict"}
     assert first == second == made.body
@@ -39,7 +40,7 @@ def test_a_job_is_checked_by_a_dry_run_and_then_created(made, tmp_path):
 def test_a_dry_run_creates_nothing(made, tmp_path):
     fake = FakeApi(dict(CREATED))
     submitted(made, fake, tmp_path, dry_run=True)
-    assert [query.get("dryRun") for query, _ in fake.posts] == ["All"]
+    assert [query.get("dryRun") for query, _ in fake.created(JOBS)] == ["All"]
 
 
 def refusal(made, answers, folder, code="V-199") -> str:
@@ -49,7 +50,7 @@ def refusal(made, answers, folder, code="V-199") -> str:
     (problem,) = caught.value.problems
     assert problem.code == code
     assert problem.fix
-    assert not any("dryRun" not in query for query, _ in fake.posts), "nothing was created"
+    assert not any("dryRun" not in query for query, _ in fake.created(JOBS)), "nothing was created"
     return problem.advice
 
 

@@ -4,7 +4,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from rackwright_pulumi.direct import direct_dependencies
+from rackwright_pulumi.kubernetes.direct import direct_dependencies
 from rackwright_pulumi.program.deletion_lock import HOW_TO_DESTROY
 from rackwright_pulumi.testing import Graph, record
 

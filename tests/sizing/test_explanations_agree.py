@@ -162,7 +162,7 @@ def test_economics_of_pinned_machines_that_miss_the_latency_goals():
     made = economics_of(spec, size(spec, today=TODAY), Catalog.default())
     assert made
     text = dict(economics_lines(made))["replica"]
-    assert text.startswith("20 requests/s, its share of the traffic; the pinned machines break a goal: time per output token: needs ")
+    assert text.startswith("20 requests/s, its share of the traffic; the pinned machines miss a goal: time per output token: needs ")
     assert not next(row for row in made.comparison if row.rank == 1).runs
 
 

@@ -98,7 +98,7 @@ def test_a_pin_wins_over_goals_but_not_over_memory():
     place = AWS.replace("regions", "pin: {instance: p5.48xlarge, nodes: 2}, regions")
     p = plan(finetune(), place, goals="{max_cost: 5 USD}")
     assert labels(p) == ["2 x p5.48xlarge us-east-1 on-demand"]
-    assert "The pinned machines break a goal: budget" in fit_warnings(p.chosen)[0]
+    assert "The pinned machines miss a goal: budget" in fit_warnings(p.chosen)[0]
     small = plan(finetune(base="llama-3.1-70b", adapter="none"), place.replace("nodes: 2", "nodes: 1"))
     assert not small.fits
     assert rejection(small, "1 x p5.48xlarge us-east-1 on-demand", Limit.DEVICE_MEMORY).distance > 1.5

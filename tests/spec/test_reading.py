@@ -8,6 +8,7 @@ from rackwright.catalog.models import library
 from rackwright.catalog.models.hf_config import read_hf_config
 from rackwright.cli.terminal import failure
 from rackwright.clouds import profiles
+from rackwright.clouds.residency import stays_in
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Level, Mark, Problem
 from rackwright.diagnostics.render import render
@@ -15,7 +16,6 @@ from rackwright.spec import examine, load, read
 from rackwright.spec.model import architecture_of
 from rackwright.spec.reading.migrate import MigrationStep, migrate, version_problem
 from rackwright.spec.reading.model_fields import did_you_mean, homes, nearest
-from rackwright.spec.residency import stays_in
 from rackwright.spec.spec import API_VERSION
 from rackwright.spec.workload_parts import Model
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rackwright import check
 from rackwright.catalog import Catalog
-from rackwright.catalog.pinned_versions import pinned_versions
+from rackwright.catalog.release.pinned_versions import pinned_versions
 from rackwright.compile.storage.lustre import with_lustre_interfaces
 from rackwright.stackplan.images import box_image
 

@@ -142,6 +142,6 @@ def test_what_is_missing_names_the_outage_of_a_running_fleet():
     spec, plan, fit = plans.eks_fleet_case()
     problems = stack_problems(StackContext(plans.compiled((spec, plan, fit)), Catalog.default(), spec=spec))
     key, tls = (next(p.fix for p in problems if p.code == code) for code in ("V-131", "V-132"))
-    assert "clients of a running fleet send the key before the update" in key
+    assert "Clients of a running fleet must send the key before the update" in key
     assert "The update of a running fleet closes port 80 and opens 443" in tls
-    assert "move clients to https when it ends" in tls
+    assert "Move clients to https when it ends" in tls

@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from rackwright.catalog.pinned_versions import pinned_versions, support_of, support_of_image
+from rackwright.catalog.release.pinned_versions import pinned_versions, support_of, support_of_image
 from rackwright.workflow.decision import decision_path
 from rackwright.workflow.pipeline import Pipeline
 from rackwright.workflow.recorded.version_age import changes_of

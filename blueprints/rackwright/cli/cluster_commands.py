@@ -24,8 +24,8 @@ def inventory(
 
     from rackwright.catalog import Catalog
     from rackwright.files import write_text
-    from rackwright.workflow.cluster_inventory import inventory_document, open_questions
-    from rackwright.workflow.cluster_reader import ClusterReader
+    from rackwright.workflow.cluster.inventory import inventory_document, open_questions
+    from rackwright.workflow.cluster.reader import ClusterReader
 
     reader = ClusterReader(kubeconfig, context)
     document = inventory_document(

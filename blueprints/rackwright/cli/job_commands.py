@@ -102,8 +102,8 @@ def _write(made: "Job", directory: Path | None, as_json: bool) -> None:
 
 def _submit(session: Session, made: "Job", kubeconfig: Path | None, context: str, *, dry: bool, detached: bool) -> None:
     """Ends the command with 1 if the job failed."""
-    from rackwright.workflow.cluster_api import ClusterApi
-    from rackwright.workflow.submission import follow, submit
+    from rackwright.workflow.cluster.api import ClusterApi
+    from rackwright.workflow.cluster.submission import follow, submit
 
     api = ClusterApi(kubeconfig, context)
     submit(made, api, dry_run=dry)
@@ -123,8 +123,8 @@ def _require_record(session: Session, decided: "Decided") -> None:
 
 
 def _job(session: Session, decided: "Decided", name: str, outputs: Path | None) -> "Job":
-    """The job of the recorded or first choice. Prints its warnings. Raises UserError where there is none."""
-    from rackwright.workflow.training_job import training_job
+    """The job for the recorded machines, or for those of the first rank. Prints warnings; raises UserError when the stack runs no job."""
+    from rackwright.workflow.cluster.training_job import training_job
 
     made = training_job(session.pipeline, decided, name, outputs)
     if not session.as_json:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rackwright.catalog.chart_images import chart_images
+from rackwright.catalog.release.chart_images import chart_images
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import ReleasePlan, StackPlan
 

@@ -266,7 +266,7 @@ class SizingPlan:
     def frontier(self) -> tuple[Fit, ...]:
         """Pareto frontier of cost and time, cheapest first.
 
-        Excludes fits without a price, and fits that break a goal for a pin where others break none.
+        Excludes fits without a price, and pinned fits that miss a goal where other fits miss none.
         """
         comparable = [f for f in self.fits if not f.overruled] or list(self.fits)
         priced = [

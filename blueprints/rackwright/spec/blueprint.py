@@ -191,8 +191,8 @@ class Blueprint(Part):
     api_access: ApiAccess = "private"
     """Networks that can reach the cluster's API endpoint."""
     admins: tuple[Principal, ...] = ()
-    """Administrators of a new cluster: IAM roles or users (for an IAM group, a role that it may assume), among them the one that runs
-    `pulumi up`; Google principals, for all clusters of their project."""
+    """Administrators of a new cluster. EKS: IAM roles or users, among them the one that runs `pulumi up`; for an IAM group, a role that its
+    members may assume. GKE: Google principals, which become administrators of all clusters of their project."""
     viewers: tuple[Principal, ...] = ()
     """Principals that may read the objects of a new cluster."""
     pod_logs: Literal["none", "cloud"] = "none"

@@ -203,8 +203,8 @@ class RdmaFabric(Part):
     ufm_secret: Id | None = None
     """Secret in the network operator's namespace with the address and credentials of UFM, which assigns PKeys."""
     addresses: Ipv4Range = "198.18.0.0/15"
-    """IPv4 range of the rails; each rail gets an equal part. The default is reserved for benchmarks of networks (RFC 2544), so that pods,
-    services and servers rarely use it; Calico's pods use 192.168.0.0/16 by default."""
+    """IPv4 range of the rails; each rail gets an equal part. The default is reserved for network benchmarks (RFC 2544), so pods and servers
+    rarely use it. Calico's pods use 192.168.0.0/16 by default."""
 
 
 class Place(Part):
@@ -235,8 +235,8 @@ class Place(Part):
     network: Network = Network()
     """Network of the stack."""
     quotas: Annotated[Annotated[Text, Tag(PLAIN)] | Annotated[Quotas, Tag(MAPPING)], plain_or_mapping] | None = None
-    """Available quota of the account, AWS only (N-10): `region: {quota code: amount}`, or the path of a file written by
-    `rackwright lookup SPEC --write-quotas FILE` or `aws service-quotas list-service-quotas`."""
+    """Quotas of the account, AWS only (N-10): `region: {quota code: amount}`, or the path of a file. `rackwright lookup SPEC --write-quotas
+    FILE` and `aws service-quotas list-service-quotas` write such files."""
     inventory: Annotated[Annotated[Text, Tag(PLAIN)] | Annotated[Inventory, Tag(MAPPING)], plain_or_mapping] | None = None
     """Servers of an existing Kubernetes cluster: the path of a file that `rackwright inventory` writes, or its content. Kubernetes only."""
     node_cost: NodeCost | None = None

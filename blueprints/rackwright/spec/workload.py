@@ -98,7 +98,7 @@ class _Inference(_Workload):
     sequence_length: PositiveInt | None = None
     """Mean tokens of a document (encoders, and language models that compute embeddings)."""
     batch_size: PositiveInt | None = None
-    """Samples per pass of the network (image, audio, document), for which there must be memory; a service runs up to as many together;
+    """Samples per pass of the network (image, audio, document), which must fit in memory. A service runs at most this many together;
     default: searched."""
     quantization: WeightsFormat = "auto"
     """Number format of the weights. awq, gptq: weights quantized beforehand to 4 bits in groups of 128, multiplied in 16 bit."""
@@ -113,10 +113,11 @@ class _Inference(_Workload):
     speculation: Speculation | None = None
     """Speculative decoding; default: none."""
     chunked_prefill: Flag | None = None
-    """Compute long prompts in parts beside the decode steps of other requests; default: as the server does, which vLLM does."""
+    """Compute long prompts in parts, beside the decode steps of other requests; default: that of the server, and vLLM does. `false` is
+    sized, but a fleet with it is not built (C-server-option)."""
     max_batched_tokens: Annotated[int, Field(ge=256, le=2**20, strict=True)] | None = None
-    """Tokens of one iteration, and length of a part with chunked prefill; default: that of the server (8,192; 2,048 for a vLLM service
-    below 70 GiB and on A100)."""
+    """Tokens of one iteration, and length of a part with chunked prefill; default: that of the server. vLLM uses 8,192, and 2,048 for a
+    service below 70 GiB and on A100."""
     measured: dict[str, Any] | None = None
     """Your measured run of this workload, in place of the estimate; not supported in this release (N-12)."""
 
@@ -144,7 +145,8 @@ class Serve(_Inference):
     disaggregation: (
         Annotated[Annotated[Literal["auto"], Tag("<auto>")] | Annotated[Disaggregation, Tag(PLAIN)], auto_or_quantity] | None
     ) = None
-    """Separate replicas for prompts and answers; `auto` searches the numbers of both; default: each replica does both."""
+    """Separate replicas for prompts and answers; `auto` searches the numbers of both; default: each replica does both. It is sized, but a
+    fleet with it is not built (C-server-option)."""
     min_replicas: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 1
     """Minimum number of replicas; 0 requires `scale_to_zero`."""
     max_replicas: Annotated[int, Field(gt=0, le=10_000, strict=True)] | None = None

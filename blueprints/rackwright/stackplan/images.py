@@ -1,6 +1,6 @@
 """Images that machines start from: EKS node image families with the drivers they contain, and images of boxes."""
 
-from rackwright.catalog.pinned_versions import pinned_versions
+from rackwright.catalog.release.pinned_versions import pinned_versions
 
 DRIVERS = {"gpu": "nvidia", "neuron": "neuron"}
 """Kind of machine -> suffix of the image variant that contains its drivers."""

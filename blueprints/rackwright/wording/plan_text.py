@@ -95,7 +95,7 @@ def shortages(found: NodeRequirements | None) -> Iterator[str]:
 
 def fit_warnings(fit: Fit) -> tuple[str, ...]:
     """Goals that a pin breaks, then the notes of sizing."""
-    broken = (f"The pinned machines break a goal: {rejection_text(r)}" for r in fit.overruled)
+    broken = (f"The pinned machines miss a goal: {rejection_text(r)}" for r in fit.overruled)
     return _once(fit.warnings, broken, map(note_text, fit.notes))
 
 

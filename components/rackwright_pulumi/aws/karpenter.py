@@ -17,9 +17,9 @@ from pulumi_aws.sqs.queue_policy import QueuePolicy
 from rackwright.stackplan import KarpenterPlan
 
 from rackwright_pulumi.args import Part, part
+from rackwright_pulumi.aws.identity.karpenter_policy import controller_statements
 from rackwright_pulumi.aws.identity.policy_documents import allow, document, pod_trust, service_trust
 from rackwright_pulumi.aws.identity.roles import NODE_ACCESS, NODE_POLICIES, GrantedRole, granted_role
-from rackwright_pulumi.aws.karpenter_policy import controller_statements
 from rackwright_pulumi.aws.tags import ChildContext
 from rackwright_pulumi.check_args import check_args
 

@@ -11,10 +11,10 @@ from rackwright.stackplan.labels import SERVER_PORT
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.aws import CLOUD as AWS
 from rackwright_pulumi.aws.inputs import AwsInputs
+from rackwright_pulumi.blueprints.outputs import fabric_output
 from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.gcp import CLOUD as GCP
 from rackwright_pulumi.kubernetes import CLOUD as KUBERNETES
-from rackwright_pulumi.outputs import fabric_output
 from rackwright_pulumi.unsupported import Unsupported
 
 

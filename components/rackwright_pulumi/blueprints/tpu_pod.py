@@ -9,8 +9,8 @@ from rackwright.stackplan import BlueprintKind
 
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.blueprints.gke import GkeParts
+from rackwright_pulumi.blueprints.outputs import fabric_output
 from rackwright_pulumi.check_args import check_args
-from rackwright_pulumi.outputs import fabric_output
 
 
 class TpuPodArgs(TypedDict):

@@ -86,7 +86,7 @@ class StackTag:
 
 
 def boundary_denials(boundaries: list[str], account: str) -> Iterator[Statement]:
-    """Keep the boundary on roles, and its policy as it is, whatever other policies allow the deployer.
+    """Deny the deployer to remove the boundary from roles or to change its policy, also where other policies allow it.
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html (delegating responsibility)
     """

@@ -7,5 +7,5 @@ from rackwright_pulumi.gcp import CLOUD
 
 
 def make_provider(place: PlacePlan) -> Provider:
-    """Builds in the place's project, whatever the credentials' default is."""
+    """Builds in the place's project, not in the default project of the credentials."""
     return Provider(CLOUD, project=place.account or None, region=place.region)

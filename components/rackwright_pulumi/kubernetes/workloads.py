@@ -11,7 +11,7 @@ from rackwright.stackplan import ManifestPlan, ReleasePlan
 
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.check_args import check_args
-from rackwright_pulumi.direct import direct_dependencies
+from rackwright_pulumi.kubernetes.direct import direct_dependencies
 from rackwright_pulumi.kubernetes.objects import HelmRelease, KubernetesObject, draining, namespace_body, namespace_of, without_await
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.refs import RefValue, RefValues, resolve

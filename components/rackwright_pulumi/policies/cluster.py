@@ -76,7 +76,8 @@ def one_access_entry_per_role(view: GraphView) -> Iterator[Violation]:
 
 @rule("V-134", Level.ERROR, ACCESS_ENTRIES)
 def cluster_has_an_administrator(view: GraphView) -> Iterator[Violation]:
-    """A cluster whose creator gets no entry of EKS needs an access entry with an administrator's policy; otherwise nobody has access."""
+    """If EKS makes no access entry for the creator of a cluster, another entry must have an administrator's policy; otherwise no
+    principal has access."""
     associations = [view.inputs(node) for node in view.of(ASSOCIATION)]
     admitted = {inputs.get("clusterName") for inputs in associations if ADMIN_POLICY.search(str(inputs.get("policyArn")))}
     for cluster in view.of(CLUSTER):

@@ -72,8 +72,8 @@ def spot_uses_no_reservation(view: GraphView) -> Iterator[Violation]:
 
 @rule("V-33", Level.ERROR, BLOCKS)
 def capacity_block_is_complete(view: GraphView) -> Iterator[Violation]:
-    """A node group on a capacity block needs capacity_type CAPACITY_BLOCK, subnets of one zone, and a launch template with market type
-    capacity-block, the block's id and the instance type."""
+    """A node group on a capacity block needs capacity_type CAPACITY_BLOCK and subnets of one zone. Its launch template has market
+    type capacity-block, the block's id and the instance type."""
     for group in view.of(NODE_GROUP):
         template, inputs = view.template(group), view.inputs(group)
         template_inputs = view.inputs(template) if template else {}

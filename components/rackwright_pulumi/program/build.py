@@ -11,7 +11,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan import BlueprintKind, PlacePlan, StackPlan
 from rackwright.workflow.day_one import day_one
 
-from rackwright_pulumi.outputs import fabric_output
+from rackwright_pulumi.blueprints.outputs import fabric_output
 from rackwright_pulumi.program.deletion_lock import DeletionLock
 from rackwright_pulumi.unsupported import Unsupported
 

@@ -146,10 +146,10 @@ def test_an_update_with_another_assumed_role_keeps_every_entry():
 
 @pytest.mark.parametrize("viewers", [(), (ALICE,)])
 def test_a_deployer_that_is_not_listed_is_refused_with_its_arn(viewers):
-    with pytest.raises(UserError, match=f"{ALICE} runs this update, and is none of the cluster's administrators .{CI}.") as refused:
+    with pytest.raises(UserError, match=f"{ALICE} runs this update, and is not one of the cluster's administrators .{CI}.") as refused:
         of_deployer(ALICE, admins=(CI,), viewers=viewers)
     assert refused.value.problems[0].fix == f"add {ALICE} to `admins`, or run the update as one of them"
-    with pytest.raises(UserError, match="none of the cluster's administrators"):
+    with pytest.raises(UserError, match="not one of the cluster's administrators"):
         cluster(replace(WANT, creator_access="entry"), builder_arn=CI)
 
 

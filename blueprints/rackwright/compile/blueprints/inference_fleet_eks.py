@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rackwright.catalog.fabric_environment import NO_HUGE_PAGES, fabric_variables
+from rackwright.catalog.release.fabric_environment import NO_HUGE_PAGES, fabric_variables
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
 from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
@@ -206,7 +206,7 @@ def _provisioner(context: CompileContext, pools: Sequence[PoolPlan]) -> str:
 
 
 def _with_provisioner(members: list[CompileContext], pool: PoolPlan, provisioner: str) -> PoolPlan:
-    """Adds disk for downloaded weights where there is no local NVMe. Pools of capacity blocks follow the block's schedule.
+    """Adds disk for downloaded weights on machines without local NVMe. Pools of capacity blocks follow the block's schedule.
     members: as of `_shaped_pools`."""
     context, downloaded = members[0], [cache_gib(each) for each in members if not (pool.local_nvme or bucket_plans(each))]
     size_gib = IMAGE_GIB + replicas_per_node(context) * max(downloaded) if downloaded else 0

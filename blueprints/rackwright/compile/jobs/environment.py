@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rackwright.catalog.fabric_environment import OWN_SERVERS, FabricVariable, fabric_variables
+from rackwright.catalog.release.fabric_environment import OWN_SERVERS, FabricVariable, fabric_variables
 from rackwright.catalog.rows import Fabric
 from rackwright.compile.jobs.job_context import JobContext, Launch
 from rackwright.compile.jobs.paths import checkpoint_path, data_path

@@ -71,7 +71,8 @@ def _container(job: JobContext) -> Iterator[Problem]:
 
 def _name(job: JobContext) -> Iterator[Problem]:
     if len(job.name) > MAX_NAME or not NAME.fullmatch(job.name):
-        reason = f"{job.name!r} is no name of a job: at most {MAX_NAME} lower-case letters, digits and dashes, a letter first"
+        form = f"at most {MAX_NAME} lower-case letters, digits and dashes, starting with a letter"
+        reason = f"{job.name!r} is not a valid name of a job: use {form}"
         yield Problem("V-193", reason, fix="such as --name run-2")
 
 

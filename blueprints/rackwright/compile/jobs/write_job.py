@@ -27,7 +27,7 @@ class Job:
 
 
 def job_of(job: JobContext) -> Job:
-    """The JobSet of the planned workload. Raises UserError with every reason why there is none."""
+    """The JobSet of the planned workload. Raises UserError with every reason why the job cannot be written."""
     found = list(unsupported_stack(job)) or job_problems(job)
     if any(problem.level is Level.ERROR for problem in found):
         raise UserError(found)

@@ -31,7 +31,7 @@ def place_plan(context: CompileContext, spreads: bool = False) -> PlacePlan:
 
 def zone_of(context: CompileContext) -> str:
     """The zone of the block or reservation; else the recorded one; else a zone of the spec, preferably one that offers the machine; else
-    the first that does; else "". Zones with an existing subnet for machines rank first, and only the spec knows those.
+    the first that does; else "". Zones with an existing subnet for machines rank first; they are listed in the spec.
     """
     held, named, recorded = zones_of(context.place.network, *MACHINE_PURPOSES), _named(context), _recorded(context)
     sold = [] if context.place.network.existing else _offering(context)

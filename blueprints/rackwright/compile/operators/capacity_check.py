@@ -22,7 +22,7 @@ request of the same job goes to the next pool."""
 
 
 def capacity_check(pools: tuple[PoolPlan, ...]) -> tuple[ManifestPlan, ...]:
-    """The check, and how it asks: pools that can grow do, and pools of a fixed size are only checked.
+    """The check and its configuration: pools that can grow are grown; pools of a fixed size are only checked.
 
     A request for fixed pools fails at once without machines (noRetry), and Kueue queues the job again. A request that adds machines stays
     open while no pool has capacity, and the autoscaler repeats it.

@@ -1,6 +1,6 @@
 """Versions that a plan pins, by name: rows of `catalog/data/versions.csv`. A new release never changes a running cluster."""
 
-from rackwright.catalog.pinned_versions import pinned_versions
+from rackwright.catalog.release.pinned_versions import pinned_versions
 
 CHARTS = pinned_versions("chart")
 KUBERNETES = pinned_versions("kubernetes")["cluster"].version

@@ -78,8 +78,11 @@ def access_objects(context: CompileContext, *policies: ManifestPlan) -> tuple[Ma
 
 
 def first_objects(context: CompileContext) -> tuple[str, ...]:
-    """Keys of the objects that exist before a pod: network policies, without which its connections are open (docs/decisions/0014), its
-    service account, without which it is refused, and the Secret, which it reads at its start only."""
+    """Keys of the objects that must exist before a pod: network policies, its service account, and the Secret.
+
+    Without the policies its connections are open (docs/decisions/0014). A pod without its account is refused. A pod reads the Secret only
+    when it starts.
+    """
     policies = (f"policy.{context.namespace}.{name}" for name in ("deny", "allow-basics"))
     first = (*policies, account_key(context.namespace, context.named(ACCOUNT)))
     return (*first, secret_key(context.namespace, context.suffix)) if context.spec.workload.secret_variables else first

@@ -53,8 +53,10 @@ class ResidualQuantiles:
     p90: float
 
     def interval(self, value: float) -> PredictionInterval:
-        """Return the interval of a prediction. p50 is the prediction, whatever the median residual; prior-only intervals span at least
-        PRIOR_ONLY_FACTOR either way."""
+        """Return the interval of a prediction. p50 is the prediction, also where the median residual is not 1.
+
+        Prior-only intervals span at least PRIOR_ONLY_FACTOR either way.
+        """
         low, high = min(self.p10, 1.0), max(self.p90, 1.0)
         if not self.n:
             low, high = min(low, 1 / PRIOR_ONLY_FACTOR), max(high, PRIOR_ONLY_FACTOR)

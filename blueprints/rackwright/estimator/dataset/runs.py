@@ -20,7 +20,6 @@ from rackwright.estimator.dataset.columns.cells import BrokenCell, PrintedRow, U
 from rackwright.estimator.dataset.columns.encoders import encoder_case, is_encoder_row
 from rackwright.estimator.dataset.columns.finetuning import finetuning_fields
 from rackwright.estimator.dataset.columns.hardware import unknown_accelerator_reason
-from rackwright.estimator.dataset.columns.least_recompute import least_recompute
 from rackwright.estimator.dataset.columns.measured import measured_value
 from rackwright.estimator.dataset.columns.pretraining import pretraining_fields
 from rackwright.estimator.dataset.columns.samples import sample_case
@@ -28,6 +27,7 @@ from rackwright.estimator.dataset.columns.scoring import exclusion_reason, scori
 from rackwright.estimator.dataset.columns.serving import checkpoint_fields, serving_config
 from rackwright.estimator.dataset.columns.time_to_train import run_case
 from rackwright.estimator.dataset.columns.training import measurement_fields, training_config
+from rackwright.estimator.dataset.least_recompute import least_recompute
 from rackwright.estimator.model.from_architecture import architecture_of
 from rackwright.estimator.sample_case import SampleCase
 from rackwright.estimator.serving.case import ServingCase

@@ -11,7 +11,7 @@ def with_image_size(
 ) -> ModelDimensions:
     """Return the dimensions for images of `size` (width, height) in pixels, with the FLOPs of one pass over one image.
 
-    published: width and height that `n.flops_per_sample` is for. patch: pixels per side of one position, 0 for a convolutional network.
+    published: width and height of `n.flops_per_sample`. patch: pixels per side of one position, 0 for a convolutional network.
     attention_flops: part of `n.flops_per_sample` in attention; where it is 0 it follows from the layers, 4 h t^2 per layer of width h and
     t positions. Convolutions and products grow with the pixels, attention with their square.
     """

@@ -11,9 +11,8 @@ from rackwright.report.groups import Group, cheapest, groups, region, runner_up
 from rackwright.report.preview_text import doubts, quota_words
 from rackwright.report.terminal.bill import bill_rows, bill_sums, by_usage, examples, fallback_text, no_price
 from rackwright.report.terminal.economics import SOLD, comparison, economics_lines, field_report_text, loads
-from rackwright.report.terminal.misses import where_of
 from rackwright.report.terminal.node import requirement_lines, requirement_rows
-from rackwright.report.terminal.plan import facts, open_item_rows
+from rackwright.report.terminal.plan import facts, open_item_rows, where_of
 from rackwright.sizing.economics.serving import Economics
 from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan, WorkloadFacts

@@ -73,7 +73,7 @@ def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
     s, m = e.service, e.month
     if e.overruled:
         broken = "; ".join(map(rejection_text, e.overruled))
-        yield "replica", f"{_rate(s.requests_per_s)} requests/s, its share of the traffic; the pinned machines break a goal: {broken}"
+        yield "replica", f"{_rate(s.requests_per_s)} requests/s, its share of the traffic; the pinned machines miss a goal: {broken}"
     elif e.prefill_replicas is not None:
         total = e.p95_point.replicas
         yield "replica", f"{total} planned: {e.prefill_replicas} prefill, {total - e.prefill_replicas} decode; {_evidence(e.evidence)}"

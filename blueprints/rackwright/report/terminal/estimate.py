@@ -24,7 +24,7 @@ METRICS = {
 
 
 def show_estimate(out: Console, e: Estimate, shipped: Estimate | None = None) -> None:
-    """shipped: the same estimate without the user's own calibration, where there is one."""
+    """shipped: the same estimate without the user's calibration; None without a calibration."""
     out.print(Text(f"\n{e.id or e.kind}: {_fits_text(e)}", style="bold").append("   median (p10 to p90)", style="not bold"))
     for name, b, unit, scale in _headlines(e):
         likely, low, high = _figures(b, scale)

@@ -17,12 +17,12 @@ from rackwright.report.groups import Group, groups, region
 from rackwright.report.preview_text import doubts, quota_increases, quota_words
 from rackwright.report.terminal.bill import bill_text, fallback_text, show_bill
 from rackwright.report.terminal.console import WIDTH
-from rackwright.report.terminal.misses import show_misses
 from rackwright.report.terminal.node import storage_text
 from rackwright.report.terminal.screen import BRIEF, FULL, Detail, detail_that_fits
 from rackwright.report.terminal.several import show_combinations, tightest_of, workloads_text
 from rackwright.report.terminal.tables import INDENT, heading, print_labelled, ranked, table, title
-from rackwright.sizing.plan import Fit, SizingPlan, WorkloadFacts
+from rackwright.sizing.plan import Fit, Rejected, SizingPlan, WorkloadFacts
+from rackwright.sizing.selection.ranking import nearest_misses
 from rackwright.sizing.unit import UNITS
 from rackwright.spec.spec import Goals, Spec
 from rackwright.wording.formatting import (
@@ -40,11 +40,12 @@ from rackwright.wording.formatting import (
     span_range,
 )
 from rackwright.wording.option_effects import option_text
+from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.wording.unit_rates import amount_text, rate_text
 from rackwright.workflow.stack.stack_preview import StackPreview
 
-ALTERNATIVES, LIMITS = 3, 3
-"""Shown without `--full`: candidates after the choice, and limits that reject most candidates."""
+ALTERNATIVES, LIMITS, MISSES = 3, 3, 3
+"""Shown without `--full`: candidates after the choice, limits that reject most candidates, and nearest rejected candidates."""
 MIN_SAVING = 0.01
 """Share of the cost below which the order of places or capacity modes is not mentioned."""
 STYLES = {Level.ERROR: "bold red", Level.WARNING: "bold yellow"}
@@ -225,3 +226,20 @@ def _ranking(lines: list[Group], preview: StackPreview, it: WorkloadFacts, servi
         details = (accelerators(c), replicas, fabric, region(c), capacity, line.elsewhere, preview.refusal(line.rank))
         rows.append(((str(line.rank), machines(c), percent(fit.memory.fill), *time, *costs), ", ".join(filter(None, details))))
     return ranked(rows, ("#", "machines", "memory", *metrics), width)
+
+
+def show_misses(out: Console, plan: SizingPlan, lines: int | None = None) -> None:
+    """The nearest rejected candidate of each machine, with its failed constraints and remedy. lines: of each text."""
+    near = nearest_misses(plan, MISSES)
+    if near:
+        out.print()
+        print_labelled(out, "rejected", rejected_text(plan), max_lines=lines)
+        heading(out, "nearest rejected candidates")
+    for miss in near:
+        out.print(f"{' + '.join(map(machines_and_parts, (miss.candidate, *miss.further)))}, {where_of(miss)}")
+        print_labelled(out, "  fails", "\n".join(map(rejection_text, miss.rejections)), max_lines=lines)
+        print_labelled(out, "  remedy", candidate_remedy(miss), max_lines=lines)
+
+
+def where_of(item: Fit | Rejected) -> str:
+    return ", ".join(filter(None, [item.candidate.region, item.candidate.capacity]))

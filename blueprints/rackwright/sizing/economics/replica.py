@@ -94,7 +94,7 @@ def fed_replica(replica: Replica, machine: Machine, accelerator: Accelerator | N
 
 
 def replicas_on(job: ServingJob, targets: Sequence[Target], a: Assumptions, c: Calibration) -> Replicas:
-    """Replicas of a service on each target, whatever its traffic and its limits of replicas."""
+    """Replicas of a service on each target, without its traffic and its replica limits."""
     if not targets:
         return {}
     targets = tuple(dict.fromkeys(targets))

@@ -195,7 +195,7 @@ def _months(w: Serve, plan: SizingPlan, services: Sequence[ServiceCost], mean: f
 
 
 def _field_report(job: ServingJob, catalog: Catalog, a: Assumptions, c: Calibration) -> FieldReport:
-    """Ratios of full rates, whatever the latency goal: the published report states none."""
+    """Ratios of full rates without a latency goal, because the published report states none."""
     names = (REPORT_TPU, *(name for name, _ in REPORTED))
     targets = {name: t for name in names for sale in list_sales(catalog, name)[:1] if (t := target_of(sale.machine, catalog))}
     found = replicas_on(replace(job, ttft=None), tuple(targets.values()), a, c)

@@ -8,6 +8,7 @@ from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Offering
 from rackwright.clouds import profile
+from rackwright.clouds.residency import matches, stays_in
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.offers.eligibility import fallback_rejections, granted_quota, ineligibilities, machines_named, pin_rejections
 from rackwright.sizing.offers.expired_blocks import check_expired_blocks, utc
@@ -16,7 +17,6 @@ from rackwright.sizing.offers.own_servers import own_node_cost, server_watts, se
 from rackwright.sizing.offers.sharing import already_divided, divided_machines
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.spec.infra import Place, UseBlock, UseReservation
-from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
 
 

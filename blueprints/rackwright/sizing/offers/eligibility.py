@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from rackwright.catalog.query import missing_facts, quota_code
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import profile
+from rackwright.clouds.residency import matches, stays_in
 from rackwright.sizing.blueprint_kind import joins_cluster
 from rackwright.sizing.offers.offer import Offer, core_of
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.spec.infra import Place, UseBlock, UseReservation, existing_capacity
 from rackwright.spec.quotas import known_quotas
-from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
 
 SUPPORTED = {"gpu": ("NVIDIA",), "tpu": ("Google",), "neuron": ("AWS",)}

@@ -55,7 +55,7 @@ def description_at(at: At) -> str:
 
 @cache
 def homes() -> dict[str, tuple[str, ...]]:
-    """Every key of the spec -> the places that have it, shortest first: `max_cost` -> (`goals`,). An inventory is a file of its own."""
+    """Every key of the spec -> the places that have it, shortest first: `max_cost` -> (`goals`,). Keys of inventory files are left out."""
     known: dict[str, dict[str, None]] = {}
     for place, model in all_models():
         for key in model.model_fields if "inventory" not in place.split(".") else ():

@@ -4,23 +4,25 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     access,
     blueprint_options,
     capacity,
-    jobs,
     machines,
-    measured_runs,
-    model_shape,
-    objectives,
     own_servers,
     own_storage,
     places,
     safety,
-    samples,
-    serving_options,
-    several,
     sharing,
     stack,
     unsupported,
-    workloads,
 )
 from rackwright.validation.spec.registry import RULES, SpecContext, candidate_problems, spec_problems
+from rackwright.validation.spec.workload import (  # noqa: F401, registers the checks
+    jobs,
+    measured_runs,
+    model_shape,
+    objectives,
+    samples,
+    serving_options,
+    several,
+    workloads,
+)
 
 __all__ = ["RULES", "SpecContext", "candidate_problems", "spec_problems"]

@@ -37,7 +37,7 @@ def pod_logs_are_of_a_new_cluster(context: SpecContext) -> Iterator[Violation]:
 
 
 def _without_new_cluster(blueprint: Blueprint) -> str:
-    """Why the stack creates no cluster whatever is chosen; empty where it can."""
+    """Why the stack creates no cluster with any candidate; empty where it can."""
     if blueprint.kind == "box":
         return "A box has no cluster"
     return "" if blueprint.cluster == "new" else "The stack does not create its cluster"

@@ -28,7 +28,7 @@ BLUEPRINT = At() / "blueprint"
 
 @rule("C-ssh", of_candidate=True)
 def ssh_needs_a_box(context: SpecContext) -> Iterator[Violation]:
-    """`ssh_from` requires a box. N-17 reports a kind in the spec that is no box."""
+    """`ssh_from` requires a box. N-17 reports it where the spec sets another kind."""
     if context.candidate and context.spec.blueprint.ssh_from != "nobody" and BOX not in context.kinds:
         message = f"ssh_from applies to a box, and this stack is a {context.kind}"
         yield Violation(BLUEPRINT / "ssh_from", "remove it; use Session Manager to log in to nodes", message)
@@ -85,7 +85,7 @@ def existing_cluster_needs_a_cluster(context: SpecContext) -> Iterator[Violation
 
 @rule("C-roles", of_candidate=True)
 def roles_are_used(context: SpecContext) -> Iterator[Violation]:
-    """An existing role in the spec is a role that the stack uses."""
+    """The stack must use every existing role that the spec names."""
     has_cluster = context.kinds != {BOX}
     uses = {"cluster": has_cluster and context.spec.blueprint.cluster == "new", "nodes": has_cluster}
     for at, place in context.places:

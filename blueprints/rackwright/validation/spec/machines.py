@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from rackwright.catalog.query import missing_facts
 from rackwright.clouds import profile
+from rackwright.clouds.residency import matches, stays_in
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.infra import Place
 from rackwright.spec.reading.model_fields import did_you_mean
-from rackwright.spec.residency import matches, stays_in
 from rackwright.validation.spec.places import BLOCKS, blocks, existing_entries, modes
 from rackwright.validation.spec.registry import SpecContext, rule
 

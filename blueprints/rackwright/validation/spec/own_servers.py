@@ -14,7 +14,7 @@ from rackwright.sizing.offers.sharing import profiles_of
 from rackwright.spec.base import quote
 from rackwright.spec.infra import Place, RdmaFabric
 from rackwright.spec.inventory import Gpus, Nic, Node, ServerGroup
-from rackwright.spec.inventory_file import FORM, InventoryError, inventory_of
+from rackwright.spec.reading.inventory_file import FORM, InventoryError, inventory_of
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.stackplan.namespaces import is_reserved
 from rackwright.validation.spec.registry import SpecContext, rule
@@ -42,7 +42,7 @@ MIG_GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-m
 
 @rule("S-186")
 def inventory_is_valid(context: SpecContext) -> Iterator[Violation]:
-    """An inventory exists, and has the keys of docs/kubernetes.md."""
+    """An inventory must be a readable file or a mapping, with the keys of docs/kubernetes.md."""
     for at, place in context.places:
         try:
             inventory_of(place, context.folder)
@@ -110,14 +110,14 @@ def servers_have_the_fabric(context: SpecContext) -> Iterator[Violation]:
         for group in lacking if place.fabric or having else ():
             joined = f"group {having[0].name} has {having[0].rdma_nics[0].kind}" if having else "the place sets `fabric`"
             message = f"The servers of group {group.name} have no InfiniBand or RoCE ports, and {joined}: {', '.join(group.node_names[:4])}"
-            fix = f"add `nics` to group {group.name}, or give it an inventory and a place of its own"
+            fix = f"add `nics` to group {group.name}, or move it to a second inventory, and name that in a second place"
             level = Level.ERROR if place.fabric and not having else Level.WARNING
             yield Violation(at / "inventory", fix, message, level=level)
 
 
 @rule("S-191")
 def namespace_is_free(context: SpecContext) -> Iterator[Violation]:
-    """The namespace of a stack is not one of Kubernetes or of an operator."""
+    """The namespace of a stack must not be one of Kubernetes or of an operator."""
     for at, place in context.places:
         inventory = context.inventory(place)
         of_operators = {each.namespace for each in inventory.installed} if inventory else set()
@@ -154,7 +154,7 @@ def node_cost_is_complete(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-194", link=NETWORK_GUIDE)
 def fabric_options_fit_the_mode(context: SpecContext) -> Iterator[Violation]:
-    """Options of `fabric` are those of its mode."""
+    """Options of `fabric` must be options of its mode."""
     for at, place, groups in _places(context):
         used = [(group.name, nic) for group in groups if (nic := rdma_nic(group, context.catalog))]
         for key, message, fix in _fabric_mistakes(place.fabric or RdmaFabric(), used):

@@ -9,7 +9,7 @@ from rackwright.validation.spec.registry import SpecContext, rule
 
 @rule("S-202")
 def checkpoint_storage_is_unambiguous(context: SpecContext) -> Iterator[Violation]:
-    """Checkpoints on own servers have one fastest storage, or `checkpoint` names one."""
+    """Checkpoints on own servers require one storage that is faster than the others, or `checkpoint.storage`."""
     for at, workload in context.each(*TRAINING):
         if workload.checkpoint.uri or workload.checkpoint.storage:
             continue
@@ -23,7 +23,7 @@ def checkpoint_storage_is_unambiguous(context: SpecContext) -> Iterator[Violatio
 
 @rule("S-203")
 def checkpoint_storage_exists(context: SpecContext) -> Iterator[Violation]:
-    """`checkpoint.storage` is a shared storage of the inventory, and excludes `checkpoint.uri`."""
+    """`checkpoint.storage` must name a shared storage of the inventory, and cannot be combined with `checkpoint.uri`."""
     for at, workload in context.each(*TRAINING):
         named, where = workload.checkpoint.storage, at / "checkpoint" / "storage"
         if named is None:

@@ -7,6 +7,7 @@ from itertools import chain
 
 from rackwright.catalog import query
 from rackwright.clouds import AWS, GCP, profile, profiles, supports
+from rackwright.clouds.residency import matches
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
@@ -23,7 +24,6 @@ from rackwright.spec.infra import (
 )
 from rackwright.spec.quotas import FORM, QuotaFileError, read_quotas
 from rackwright.spec.reading.model_fields import did_you_mean
-from rackwright.spec.residency import matches
 from rackwright.validation.spec.registry import SpecContext, rule
 
 BLOCKS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html"
@@ -159,7 +159,7 @@ def _zone_near(context: SpecContext, place: Place, zone: str) -> str:
 
 @rule("R-91", link="https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html", on=AWS)
 def zones_have_one_form(context: SpecContext) -> Iterator[Violation]:
-    """The zones of a place are all IDs (use1-az1) or all names (us-east-1a), because which ID a name has differs per account."""
+    """The zones of a place are all IDs (use1-az1) or all names (us-east-1a), because a zone name stands for another ID in each account."""
     for at, place in context.places:
         there = place.network.existing
         subnets = [s.zone for s in (there.subnets if there else ()) if isinstance(s, ExistingSubnet) and s.zone]

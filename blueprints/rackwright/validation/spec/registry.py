@@ -16,14 +16,14 @@ from rackwright.sizing.offers.own_servers import with_own_servers
 from rackwright.sizing.plan import Candidate
 from rackwright.spec.infra import Place
 from rackwright.spec.inventory import Inventory, ServerGroup
-from rackwright.spec.inventory_file import InventoryError, inventory_of
+from rackwright.spec.reading.inventory_file import InventoryError, inventory_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Workload
 
 
 @dataclass
 class SpecContext:
-    """Input of a rule. The catalog is read on first use. candidate: whose stack is checked; None: the spec, whatever is chosen."""
+    """Input of a rule. The catalog is read on first use. candidate: whose stack is checked; None: the spec without a choice."""
 
     spec: Spec
     folder: Path = Path()

@@ -44,7 +44,7 @@ def tag_format(context: SpecContext) -> Iterator[Violation]:
 
 @rule("V-80")
 def ranges_exclude_every_address(context: SpecContext) -> Iterator[Violation]:
-    """The ranges for the cluster's API, or for SSH, must not include every address, also not several together."""
+    """The ranges for the cluster's API or for SSH, alone or together, must not include every address."""
     lists: dict[At, list[tuple[At, IPv4Network | IPv6Network]]] = {}
     for at, network in _cidrs(context):
         if network is not None:

@@ -95,7 +95,7 @@ TABLE = (
     NotYet("N-11", "An engine other than vLLM", _set((Serve, Batch), "engine", "sglang", "tensorrt-llm"), "use auto or vllm"),
     NotYet(
         "N-12",
-        "Sizing from a measured run",
+        "`measured` of a workload other than custom",
         lambda c: [at / "measured" for at, w in c.workloads if w.measured is not None and not isinstance(w, Custom)],
         "use `rackwright calibrate`, or kind custom",
     ),

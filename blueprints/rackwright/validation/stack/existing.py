@@ -92,7 +92,7 @@ def existing_network_has_node_subnets(plan: StackPlan) -> Iterator[Violation]:
 # EC2 rejects machines in another zone than their subnet, and builds nothing wrong, so that an update is not stopped.
 @context_rule("V-140", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/userguide/configure-subnets.html", Stage.BUILD, on=AWS)
 def existing_subnets_have_zones(context: StackContext) -> Iterator[Violation]:
-    """Existing subnets for machines have a zone in the spec where the spec or the capacity fixes the zone of the machines."""
+    """If the spec or the capacity sets the zone of the machines, the existing subnets for machines have a zone in the spec."""
     plan, network = context.plan, context.plan.network
     if not network.existing_id or plan.box or context.spec is None or context.fit is None:  # a box requires its zone: C-zone
         return

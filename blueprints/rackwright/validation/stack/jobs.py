@@ -7,7 +7,7 @@ from rackwright.diagnostics.rule import Violation
 from rackwright.spec.workload import TRAINING, Serve, Workload
 from rackwright.stackplan import BlueprintKind, StackPlan
 from rackwright.stackplan.namespaces import is_of_kubernetes
-from rackwright.validation.spec.jobs import never_runs
+from rackwright.validation.spec.workload.jobs import never_runs
 from rackwright.validation.stack.registry import StackContext, context_rule, rule
 
 SESSIONS = "https://docs.aws.amazon.com/systems-manager/latest/userguide/session-manager.html"
@@ -68,7 +68,7 @@ def _missing(plan: StackPlan, workload: Workload) -> tuple[str, str]:
 
 @rule("V-198", Level.ERROR, "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/")
 def namespaces_are_the_stacks_own(plan: StackPlan) -> Iterator[Violation]:
-    """The namespaces of a stack are its own; `default` and names that start with kube- belong to Kubernetes."""
+    """A stack creates the namespaces that it uses: `default` and names that start with kube- belong to Kubernetes."""
     for index, (name, _) in enumerate(plan.namespaces):
         if is_of_kubernetes(name):
             message = f"Namespace {name} belongs to Kubernetes; a stack would change its Pod Security level and delete it at its end"

@@ -85,7 +85,7 @@ def bucket_name_format(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("V-08", Level.ERROR, "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
 def kubernetes_name_format(plan: StackPlan) -> Iterator[Violation]:
-    """Services and namespaces are DNS labels of at most 63 characters; other objects are DNS names; Helm releases have at most 53
+    """Services and namespaces are DNS labels of at most 63 characters, other objects DNS names. Helm releases have at most 53
     characters, label values 63."""
     for index, (name, _) in enumerate(plan.namespaces):
         if not DNS_LABEL.fullmatch(name):

@@ -6,7 +6,7 @@ from datetime import timedelta
 from ipaddress import IPv4Network
 from typing import Any
 
-from rackwright.catalog.pinned_versions import pinned_versions
+from rackwright.catalog.release.pinned_versions import pinned_versions
 from rackwright.clouds import KUBERNETES
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
@@ -49,7 +49,7 @@ def rails_have_addresses(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("V-107", Level.ERROR, PLATFORMS, on=KUBERNETES, invariant=True)
 def nics_have_one_driver(plan: StackPlan) -> Iterator[Violation]:
-    """NICs have either the driver of the servers or that of the network operator, and the GPU driver knows which."""
+    """NICs have either the driver of the servers or that of the network operator, and the GPU driver is configured for it."""
     values = next((release.values for release in plan.releases if release.name == GPU_OPERATOR), {})
     rdma = values.get("driver", {}).get("rdma")
     for at, manifest in manifests(plan, "NicClusterPolicy"):
@@ -95,7 +95,7 @@ def inventory_is_recent(context: StackContext) -> Iterator[Violation]:
 # A warning that stops an update: objects of the stack are written for the pinned versions. It can be acknowledged.
 @context_rule("V-177", Level.WARNING, "https://helm.sh/docs/topics/charts/", Stage.BUILD, on=KUBERNETES)
 def installed_operators_have_pinned_versions(context: StackContext) -> Iterator[Violation]:
-    """Operators that the cluster has are of the versions that objects of the stack are written for."""
+    """Operators of the cluster have the versions for which this release writes its objects."""
     inventory, pins = _inventory(context), pinned_versions("chart")
     recorded = dict(context.plan.pins.charts)
     for each in inventory.installed if inventory else ():

@@ -69,7 +69,7 @@ def _machine_needs(plan: StackPlan, catalog: Catalog) -> Iterator[QuotaNeed]:
 
 
 def _summed(needs: Iterable[QuotaNeed]) -> list[QuotaNeed]:
-    """One entry per code, or per machine where there is no code."""
+    """One entry per code, or per machine without a code."""
     by_code: dict[str, QuotaNeed] = {}
     for need in needs:
         key = need.code or need.machine

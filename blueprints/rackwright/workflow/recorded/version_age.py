@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 
-from rackwright.catalog.pinned_versions import support_of, support_of_image
+from rackwright.catalog.release.pinned_versions import support_of, support_of_image
 from rackwright.catalog.rows import Support
 from rackwright.diagnostics.problem import Level, Problem
 from rackwright.stackplan import StackPlan, VersionPins

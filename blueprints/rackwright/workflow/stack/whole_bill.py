@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class StackPricing:
     """Prices the stacks of a spec's candidates, as `rackwright.sizing.size` requires.
 
-    record: the decision whose stack is running. buildability: knows candidates that cannot be built before they are compiled.
+    record: the decision whose stack is running. buildability: finds candidates that cannot be built without compiling them.
     """
 
     spec: Spec

@@ -64,7 +64,7 @@ def check_deployer(plan: ClusterPlan, live: Sequence[Input[str]], deployer: str)
     if deployer.split(":")[2:3] == ["sts"]:
         reason, fix = f"{deployer} is a session, and EKS has no access entries for sessions", "run the update as an IAM role or user"
     elif plan.admins and deployer not in admins and known:
-        reason = f"{deployer} runs this update, and is none of the cluster's administrators ({', '.join(map(str, admins))})"
+        reason = f"{deployer} runs this update, and is not one of the cluster's administrators ({', '.join(map(str, admins))})"
         fix = f"add {deployer} to `admins`, or run the update as one of them"
     elif not plan.admins and deployer in (*plan.viewers, *live):
         key = "viewers" if deployer in plan.viewers else "admin_arns"

@@ -22,7 +22,7 @@ from rackwright_pulumi.upstream import StackReferences
 class AwsIdentityArgs(TypedDict):
     """identity: IdentityPlan. bucket_arns and prefixes: by bucket key, with an entry for every granted bucket.
 
-    cluster_name and cluster_arn: the cluster of the pods; without them the identity is for a machine with Session Manager.
+    cluster_name and cluster_arn: the cluster of the pods; without them the identity is that of a machine with Session Manager.
     secrets: values that the machine may read, stored encrypted as `/<stack>/<name>`.
     """
 

@@ -92,7 +92,7 @@ def _same_class(instance_type: str) -> "Machine | None":
 
 
 def _same_device(label: str) -> "Machine | None":
-    """A machine of the catalog with these accelerators: Google grants them by metric, whatever they are attached to."""
+    """A machine of the catalog with these accelerators: Google grants accelerators by metric, not by machine type."""
     return next((row for row in _catalog().machines if label and row.gke_accelerator_label == label), None)
 
 

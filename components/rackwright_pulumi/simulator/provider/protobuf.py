@@ -15,7 +15,7 @@ MAX_MESSAGE_BYTES = 400 * 1024 * 1024
 
 
 def to_dict(message: Struct) -> dict[str, Any]:
-    """Plain values; whole numbers as int, since protobuf knows only floats."""
+    """Plain values; whole numbers as int, because protobuf has only floats."""
     return _whole(MessageToDict(message))
 
 

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from rackwright.catalog.fabric_environment import NAMED_PORTS, OWN_SERVERS, fabric_variables
-from rackwright.catalog.pinned_versions import pinned_versions
+from rackwright.catalog.release.fabric_environment import NAMED_PORTS, OWN_SERVERS, fabric_variables
+from rackwright.catalog.release.pinned_versions import pinned_versions
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.kubernetes.own.rails import HOST_DEVICE, NETWORKS_ANNOTATION, SHARED, SHARED_PODS, SRIOV, Rail, Rails
 from rackwright.compile.kubernetes.own.tolerations import GPU_TOLERATION, Tolerations

@@ -105,7 +105,7 @@ def _product(row: PrintedRow, column: str, factors: Sequence[str]) -> str | None
 
 
 def contradiction(row: PrintedRow) -> float:
-    """Return the larger over the smaller of a row's output rate and the rate of its own latencies; 1 when it does not print both."""
+    """Return the ratio of two output rates of a row, 1 or more: the printed one, and the one that its latencies imply; 1 without both."""
     batch, tokens, total = (row.number(c) for c in ("batch_size", "osl", "output_tok_s_total"))
     first_ms, token_ms = row.number("ttft_ms") or 0.0, row.number("tpot_ms")
     if not (batch and tokens and total and token_ms):

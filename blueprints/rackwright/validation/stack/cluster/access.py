@@ -39,12 +39,13 @@ def admins_are_of_the_chosen_cloud(context: StackContext) -> Iterator[Violation]
 
 @rule("V-148", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessEntry.html", on=AWS)
 def role_of_updates_is_administrator(plan: StackPlan) -> Iterator[Violation]:
-    """The role that updates an EKS cluster is one of its `admins`; without `admins` it has the only entry, and is none of the `viewers`."""
+    """The role that updates an EKS cluster is one of its `admins`; without `admins` it has the only access entry, and it is not one
+    of the `viewers`."""
     cluster, role = plan.cluster, plan.place.role_arn
     if cluster is None or cluster.existing or cluster.creator_access != "entry" or not role:
         return
     if cluster.admins and role not in cluster.admins:
-        message = f"{role} runs the updates, and is none of the cluster's administrators ({', '.join(cluster.admins)})"
+        message = f"{role} runs the updates, and is not one of the cluster's administrators ({', '.join(cluster.admins)})"
         yield Violation(At() / "cluster" / "admins", f"add {role}", message)
     if not cluster.admins and role in cluster.viewers:
         message = f"{role} runs the updates as administrator, and is in `viewers`; EKS allows one access entry per principal"

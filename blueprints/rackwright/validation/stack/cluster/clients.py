@@ -12,7 +12,7 @@ from rackwright.validation.stack.registry import StackContext, context_rule, man
 
 SECURITY = "https://docs.vllm.ai/en/v0.27.0/usage/security/"
 TLS = "https://gateway-api.sigs.k8s.io/guides/tls/"
-OUTAGE = "The update of a running fleet closes port 80 and opens 443: requests to 80 fail, so move clients to https when it ends"
+OUTAGE = "The update of a running fleet closes port 80 and opens 443. Move clients to https when it ends"
 SAFETY = At() / "blueprint" / "safety"
 
 
@@ -22,7 +22,7 @@ def servers_require_an_api_key(context: StackContext) -> Iterator[Violation]:
     for at, workload in _open_servers(context) if context.spec and context.spec.blueprint.safety.require_api_key else ():
         fix = (
             "add `secrets: {api-key: {config: apiKey}}` and `api_key: {secret: api-key}`, or set blueprint.safety.require_api_key to false"
-            "; clients of a running fleet send the key before the update, which refuses requests without it"
+            ". Clients of a running fleet must send the key before the update, because it refuses requests without one"
         )
         yield Violation(at / "api_key", fix, f"{workload.name} has no `api_key`, so every client in the network can use the model")
 

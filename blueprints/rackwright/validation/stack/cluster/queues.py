@@ -59,7 +59,7 @@ def flavor_selects_nodes(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("V-85", Level.ERROR, KUEUE + "cluster_queue/")
 def queue_quotas_are_complete(plan: StackPlan) -> Iterator[Violation]:
-    """A cluster queue has at most 16 resource groups; a flavor is in one group and has a quota for each resource that the group covers."""
+    """A cluster queue has at most 16 resource groups. A flavor is in one group and has a quota for each of its resources."""
     for at, manifest in manifests(plan, "ClusterQueue"):
         groups = manifest.body["spec"]["resourceGroups"]
         place = at / "spec" / "resourceGroups"

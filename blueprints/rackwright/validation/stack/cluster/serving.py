@@ -89,7 +89,7 @@ def scaler_bounds(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("V-93", Level.ERROR, KEDA, invariant=True)
 def one_scaler_per_target(plan: StackPlan) -> Iterator[Violation]:
-    """A target has one scaler; two change its replicas against each other."""
+    """A target has one scaler, because two would set different numbers of replicas."""
     seen: dict[tuple[str, str, str], str] = {}
     for at, manifest in manifests(plan, "ScaledObject", "HorizontalPodAutoscaler"):
         target = manifest.body["spec"]["scaleTargetRef"]
@@ -137,7 +137,7 @@ def disruption_budget_allows_upgrades(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("V-96", Level.ERROR, "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/", invariant=True)
 def startup_probe_allows_loading(plan: StackPlan) -> Iterator[Violation]:
-    """The start-up probe waits at least as long as the model needs to load; otherwise the server is restarted forever."""
+    """The start-up probe waits at least as long as the model needs to load; otherwise Kubernetes restarts the server again and again."""
     for at, _, template in pod_templates(plan):
         load_s = float(template["metadata"].get("annotations", {}).get(LOAD_SECONDS_ANNOTATION, 0))
         for index, container in enumerate(template["spec"]["containers"]):

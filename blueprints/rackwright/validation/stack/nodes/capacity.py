@@ -36,7 +36,7 @@ def capacity_mode_is_consistent(plan: StackPlan) -> Iterator[Violation]:
 
 @catalog_rule("R-90", Level.ERROR, "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-types.html")
 def machine_is_offered_in_mode(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """A machine is obtained in a capacity mode that it is sold in."""
+    """The cloud offers the machine in its capacity mode."""
     used = [(at / "capacity" / "mode", pool.machine, pool.capacity.mode) for at, pool in pools(plan)]
     used += [(At() / "box" / "capacity" / "mode", plan.box.machine, plan.box.capacity.mode)] if plan.box else []
     for at, name, mode in used:

@@ -84,7 +84,7 @@ def _unanswered_requests(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("V-125", Level.ERROR, PODS_READY, invariant=True)
 def waiting_jobs_stay_active(plan: StackPlan) -> Iterator[Violation]:
-    """Kueue queues a waiting job again without a limit of retries, after which it would deactivate the job."""
+    """Kueue retries a waiting job without a limit, because it deactivates jobs that reach a limit."""
     for index, release in enumerate(plan.releases):
         text = release.values.get("managerConfig", {}).get("controllerManagerConfigYaml", "") if release.name == "kueue" else ""
         limit = ((_parsed(text) or {}).get("waitForPodsReady", {}).get("requeuingStrategy", {})).get("backoffLimitCount")

@@ -108,7 +108,7 @@ def _assumed_zone(plan: StackPlan, catalog: Catalog, at: At, machine: str) -> Vi
     """A zone without a source: no zones are published for the machine, or an earlier release chose a zone name."""
     ids = _offered_ids(plan, catalog, machine)
     message = f"Zone {plan.place.zone} was chosen by default, but {machine} is offered in zone ID{'s' * (len(ids) > 1)} {', '.join(ids)}, "
-    message += "and which zone a name stands for differs per account"
+    message += "and a zone name stands for another zone ID in each account"
     if not ids:
         message = f"Zone {plan.place.zone} was chosen by default, and AWS does not publish which zones offer {machine}"
     fix = f"set `zones` in infra; list them with {LIST_AWS.format(machine, plan.place.region)}"

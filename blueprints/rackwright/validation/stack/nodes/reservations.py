@@ -42,7 +42,7 @@ def capacity_block_matches(plan: StackPlan, catalog: Catalog) -> Iterator[Violat
 
 @catalog_rule("V-34", Level.WARNING, BLOCKS)
 def capacity_block_drains_in_time(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Nodes of a capacity block are drained before EC2 reclaims them, 30 minutes before its end (60 of an UltraServer), and the pool's
+    """Nodes of a capacity block are drained before EC2 reclaims them 30 minutes before its end (UltraServers 60). The pool's
     minimum is 0."""
     for at, pool in accelerators(plan):
         capacity = pool.capacity
@@ -83,7 +83,7 @@ def block_of_a_box_has_started(context: StackContext) -> Iterator[Violation]:
 
 @rule("R-11", Level.ERROR, RESERVATIONS)
 def reservation_matches(plan: StackPlan) -> Iterator[Violation]:
-    """Machines that use a reservation have its instance type, are in its zone, and are at most as many as it holds."""
+    """Machines that use a reservation have its instance type and zone, and do not exceed its number of machines."""
     yield from _mismatches(plan, "reservation")
     for at, pool in pools(plan):
         held = pool.capacity.count

@@ -38,7 +38,7 @@ def topology_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
 
 @catalog_rule("V-99", Level.ERROR, PLAN_TPUS, invariant=True)
 def slices_are_whole(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """A slice has all its hosts or none, so a pool's minimum and start are 0 or the number of hosts, and its maximum is that number."""
+    """A slice has all its hosts or none: a pool starts with 0 nodes or with its maximum, which is the number of hosts."""
     for at, pool, shape in shapes(plan, catalog):
         if pool.nodes_max != shape.hosts or {pool.nodes_min, pool.nodes_start} - {0, shape.hosts}:
             nodes = f"minimum {pool.nodes_min}, start {pool.nodes_start}, maximum {pool.nodes_max}"

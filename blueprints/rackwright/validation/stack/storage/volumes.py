@@ -16,7 +16,7 @@ MIB = 2**20
 
 @catalog_rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html", on=AWS)
 def gp3_limits(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """gp3 disks have at most 64 TiB, 3,000 to 80,000 IOPS with at most 500 per GiB, and at most 1 MiB/s per 4 IOPS and 2,000 MiB/s."""
+    """gp3 disks have at most 64 TiB, 2,000 MiB/s and 1 MiB/s per 4 IOPS. They have 3,000 to 80,000 IOPS, at most 500 per GiB."""
     gp3 = catalog.volume("ebs-gp3")
     max_gib, max_iops, max_mib_s = (gp3.max_bytes or 0) // GIB, round(gp3.max_iops or 0), round((gp3.max_read_bytes_per_s or 0) / MIB)
     included, per_gib, per_mib_s = (catalog.storage_limit(gp3.name, limit) for limit in ("included_iops", "iops_per_gib", "iops_per_mib_s"))

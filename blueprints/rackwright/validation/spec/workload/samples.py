@@ -7,9 +7,9 @@ from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.media import Image
 from rackwright.spec.workload import TRAINING, Batch, Serve, Workload
-from rackwright.validation.spec.model_shape import known
 from rackwright.validation.spec.registry import SpecContext, rule
-from rackwright.validation.spec.serving_options import GROUPED
+from rackwright.validation.spec.workload.model_shape import known
+from rackwright.validation.spec.workload.serving_options import GROUPED
 
 TOKENS = ("input_tokens", "output_tokens")
 EXAMPLES = {"input_tokens": "input_tokens: {mean: 800}", "output_tokens": "output_tokens: {mean: 200}"}
@@ -122,7 +122,7 @@ def _denoising_keys(at: At, workload: Workload, kind: str) -> Iterator[Violation
 
 @rule("S-123")
 def sample_is_described_once(context: SpecContext) -> Iterator[Violation]:
-    """A sample is described by token counts or by `image`, `audio` or `sequence_length`, and its time by one limit."""
+    """A sample must have either token counts or one of `image`, `audio` and `sequence_length`, and one limit of its time."""
     for at, workload in context.each(Serve, Batch):
         sample = next((key for key in SAMPLE_KEYS if getattr(workload, key) is not None), None)
         for key in TOKENS if sample else ():
@@ -135,7 +135,7 @@ def sample_is_described_once(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-124", Level.WARNING)
 def token_counts_suit_the_model(context: SpecContext) -> Iterator[Violation]:
-    """Token counts are an older description of the requests of models that generate no text."""
+    """Requests of models that generate no text should have `image`, `audio` or `sequence_length` instead of token counts."""
     for at, workload, architecture in inference(context):
         key = next((key for key in TOKENS if getattr(workload, key) is not None), None)
         if key and architecture.kind in INSTEAD and not any(getattr(workload, sample) is not None for sample in SAMPLE_KEYS):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rackwright.workflow.cluster_connection import ClusterConnection, Object, RefusedError
+from rackwright.workflow.cluster.connection import ClusterConnection, Object, RefusedError
 
 PAGE = 250
 """Objects of one request; a node has up to 50 KB."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rackwright.workflow.cluster_connection import ClusterConnection, Object, RefusedError
+from rackwright.workflow.cluster.connection import ClusterConnection, Object, RefusedError
 
 FIELD_MANAGER = "rackwright"
 ABSENT = 404
@@ -43,7 +43,7 @@ class ClusterApi:
         return self._cluster.server
 
     def read(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """An object; None where there is none."""
+        """The object with the name; None when the cluster has none."""
         arguments = (kind.group, kind.version, namespace, kind.plural, name)
         try:
             return self._cluster.request(self._custom.get_namespaced_custom_object, *arguments, handled=(ABSENT,))

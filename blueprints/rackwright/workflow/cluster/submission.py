@@ -10,8 +10,8 @@ from rackwright.compile.jobs.write_job import Job
 from rackwright.compile.operators.capacity_check import API as QUEUE_API
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.workflow.cluster_api import ClusterApi, Kind
-from rackwright.workflow.cluster_connection import Object, RefusedError
+from rackwright.workflow.cluster.api import ClusterApi, Kind
+from rackwright.workflow.cluster.connection import Object, RefusedError
 
 POLL_S = 5
 QUEUE, WORKLOAD = (Kind.of({"apiVersion": QUEUE_API}, plural) for plural in ("localqueues", "workloads"))

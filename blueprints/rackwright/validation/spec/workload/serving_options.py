@@ -48,7 +48,7 @@ def grouped_weights_multiply_in_sixteen_bit(context: SpecContext) -> Iterator[Vi
 
 @rule("S-164", Level.WARNING, stage=Stage.BUILD)
 def own_arguments_have_the_options(context: SpecContext) -> Iterator[Violation]:
-    """`run.args` replaces the arguments of the server, so it must have those of the options that sizing counts with."""
+    """`run.args` replaces the arguments of the server, so it must contain those of the options in the spec."""
     for at, workload in context.each(Serve):
         fields = type(workload).model_fields
         given = [key for key in CARRIED if getattr(workload, key) != fields[key].default]

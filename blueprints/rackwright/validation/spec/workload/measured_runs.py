@@ -36,7 +36,7 @@ def custom_workload_has_measured_runs(context: SpecContext) -> Iterator[Violatio
 
 @rule("S-139")
 def measured_accelerators_are_known(context: SpecContext) -> Iterator[Violation]:
-    """The accelerator of a measured run must be in the catalog, with published FLOP/s and memory bandwidth, and hold the run."""
+    """The accelerator of a measured run must be in the catalog, with published FLOP/s and memory bandwidth, and have memory for the run."""
     for at, workload in context.each(Custom):
         for index, run in enumerate(workload.measured):
             try:
@@ -51,12 +51,12 @@ def measured_accelerators_are_known(context: SpecContext) -> Iterator[Violation]
 
 @rule("S-176")
 def measured_accelerators_are_unambiguous(context: SpecContext) -> Iterator[Violation]:
-    """The accelerator of a measured run must be one variant of the catalog: those of one name differ in FLOP/s and bandwidth."""
+    """The accelerator of a measured run must be one variant of the catalog, because variants of one name differ in FLOP/s and bandwidth."""
     for at, workload in context.each(Custom):
         for index, run in enumerate(workload.measured):
             if len(names := variants(run.accelerator, context.catalog)) > 1:
-                message = f"{run.accelerator!r} is any of {len(names)} accelerators with different rates: {', '.join(names)}"
-                yield Violation(at / "measured" / index / "accelerator", f"name the one of the run, such as {names[0]}", message)
+                message = f"{run.accelerator!r} stands for {len(names)} accelerators with different rates: {', '.join(names)}"
+                yield Violation(at / "measured" / index / "accelerator", f"name the variant of the run, such as {names[0]}", message)
 
 
 @rule("S-177", Level.WARNING)

@@ -30,8 +30,8 @@ def several_workloads_are_a_fleet(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-152")
 def several_workloads_buy_by_mode(context: SpecContext) -> Iterator[Violation]:
-    """Several serving workloads require capacity modes in `ordered`: which of them would use a reservation, a block or a fallback first is
-    not modelled."""
+    """Several serving workloads require capacity modes in `ordered`: reservations, blocks and fallbacks are not divided between
+    workloads."""
     for at, place in context.places if _servers(context) else ():
         if place.capacity.fallback:
             message = "`capacity.fallback` is supported for one workload only"
@@ -47,7 +47,7 @@ def pinned_nodes_are_of_one_workload(context: SpecContext) -> Iterator[Violation
     """`pin.nodes` is for one workload; with several, each has as many machines as its replicas need."""
     for at, place in context.places if (servers := _servers(context)) else ():
         if place.pin and place.pin.nodes:
-            message = f"`nodes: {place.pin.nodes}` does not tell how {len(servers)} workloads divide them"
+            message = f"`nodes: {place.pin.nodes}` does not state how many nodes each of the {len(servers)} workloads gets"
             yield Violation(at / "pin" / "nodes", "leave it out, and set max_replicas of each workload", message)
 
 

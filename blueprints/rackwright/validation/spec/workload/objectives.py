@@ -7,8 +7,8 @@ from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.model import architecture_of
 from rackwright.spec.workload import Finetune
-from rackwright.validation.spec.model_shape import known
 from rackwright.validation.spec.registry import SpecContext, rule
+from rackwright.validation.spec.workload.model_shape import known
 
 GENERATES = ("grpo", "ppo")
 
@@ -40,7 +40,7 @@ def samples_of_rollouts_are_prompts(context: SpecContext) -> Iterator[Violation]
 
 @rule("S-150")
 def sequences_hold_the_answers(context: SpecContext) -> Iterator[Violation]:
-    """sequence_length must hold a prompt with its answer, at the 95th percentile where it is given, and the model such a sequence."""
+    """sequence_length and the context of the model must hold a prompt with its answer: the 95th percentiles, else the means."""
     for at, workload, architecture in known(context):
         if not isinstance(workload, Finetune) or workload.rollout is None:
             continue
