@@ -6,14 +6,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
-from rackwright_pulumi import record
 from rackwright_pulumi.deployer import MOST_CHARACTERS, Unknown, policies
 from rackwright_pulumi.deployer.conditions import OWNERS
 from rackwright_pulumi.deployer.tables import actions, calls, kinds
-from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.resource_graph import Graph, Node
 
-from tests.graphs import PLANS, graph_of
+from tests.graphs import PLANS, graph_of, recorded
 
 pytestmark = pytest.mark.xdist_group("deployer")  # graphs are recorded once
 ACCOUNT, REGION = "123456789012", "us-east-1"
@@ -21,7 +19,7 @@ AWS_PLANS = [name for name, build in PLANS.items() if build().place.cloud == "aw
 
 
 def graph(plan):
-    return record(lambda: declare(plan) and None, stack="test")
+    return recorded(plan, stack="test")
 
 
 def documents(name, **more):
