@@ -4,6 +4,7 @@ import gc
 import os
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -81,6 +82,10 @@ SWEEPS = (
 import these files."""
 
 
+LONG = ("wheel", "tests/accuracy/test_fit.py", "tests/accuracy/test_regret.py")
+"""Files and groups that start first: each has few tests and takes long, and the last one would keep one process waiting."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fast", action="store_true", help="leave out the sweeps, and draw fewer examples of each property")
 
@@ -94,6 +99,26 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     below = collection_path.relative_to(TESTS).as_posix() if collection_path.is_relative_to(TESTS) else ""
     return True if config.getoption("--fast") and below.startswith(SWEEPS) else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of a file, or of an xdist_group, run in one process, which computes what they share once."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByFile(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            group = super()._split_scope(nodeid)
+            return group.partition("::")[0] if group == nodeid else group
+
+        def _assign_work_unit(self, node: Any) -> None:
+            if first := next((scope for scope in LONG if scope in self.workqueue), None):
+                self.workqueue.move_to_end(first, last=False)
+            super()._assign_work_unit(node)
+
+    return ByFile(config, log)
 
 
 def pytest_collection_finish() -> None:
