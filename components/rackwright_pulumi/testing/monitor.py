@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from google.protobuf import struct_pb2
+from google.protobuf.message import Message
 from pulumi.runtime import mocks, rpc, settings
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.sync_await import _ensure_event_loop, _sync_await
@@ -154,7 +154,7 @@ def _options(request) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _struct(state: dict[str, Any]) -> struct_pb2.Struct:
+def _struct(state: dict[str, Any]) -> Message:
     """A state as pulumi sends it. It has plain values only, so that serializing it never waits and needs no event loop."""
     try:
         rpc.serialize_properties(_to_wire(state), {}).send(None)
