@@ -93,6 +93,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # A number that changes with each run of a workflow or each day; workers of xdist inherit it.
     os.environ.setdefault("RACKWRIGHT_SEED", os.environ.get("GITHUB_RUN_ID") or f"{date.today():%Y%m%d}")
+    os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")  # moto makes 1,300 images whenever an account starts or ends
     settings.load_profile("fast" if config.getoption("--fast") else "rackwright")
 
 
