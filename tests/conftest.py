@@ -81,6 +81,13 @@ SWEEPS = (
     "testing/test_previews.py",
     "testing/test_scale.py",
     "testing/test_stack_export.py",
+    "workflow/test_agreement.py",
+    "workflow/test_before_you_build.py",
+    "workflow/test_budget.py",
+    "workflow/test_calibration.py",
+    "workflow/test_hand_edits.py",
+    "workflow/test_next_command.py",
+    "workflow/test_running_file_system.py",
 )
 """Below tests/: sweeps over whole commands and programs, and over every machine, accelerator, example, written plan, resource type,
 measured run, line or field. `make test-fast` does not import these files; every other package of tests has some that it runs."""
