@@ -4,6 +4,7 @@ import gc
 import os
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +24,7 @@ SWEEPS = (
     "cli/test_economics.py",
     "cli/test_endings.py",
     "cli/test_estimate.py",
+    "cli/test_examples_agree.py",
     "cli/test_named_files.py",
     "cli/test_new.py",
     "cli/test_policy.py",
@@ -43,42 +45,54 @@ SWEEPS = (
     "components/test_aws_safety.py",
     "components/test_eks_fleet.py",
     "components/test_gke_blueprints.py",
-    "deployer",
+    "deployer/test_every_plan.py",
     "engine",
-    "estimator/test_adapter_memory.py",
     "estimator/test_estimate.py",
     "estimator/test_inputs.py",
-    "estimator/test_memory_rows.py",
-    "estimator/test_nearest.py",
-    "estimator/test_offline.py",
     "estimator/test_serving_inputs.py",
-    "estimator/test_step.py",
-    "lookup",
     "matrix",
-    "package",
+    "package/test_construct.py",
+    "package/test_engine.py",
+    "package/test_sdk_names.py",
+    "package/test_typed.py",
     "policies/test_graphs.py",
-    "program",
+    "program/test_decision.py",
+    "program/test_deletion_lock.py",
+    "program/test_program.py",
     "properties",
-    "report",
-    "simulator/test_computed.py",
+    "report/test_alternatives.py",
+    "report/test_report.py",
+    "report/test_screen.py",
+    "report/test_serving_page.py",
     "simulator/test_data.py",
+    "sizing/test_cards.py",
     "sizing/test_economics.py",
     "sizing/test_explanations_agree.py",
     "sizing/test_laws.py",
     "sizing/test_layouts.py",
     "sizing/test_machine.py",
     "sizing/test_price_performance.py",
-    "sizing/test_refusals.py",
     "sizing/test_replicas.py",
     "sizing/test_search.py",
     "sizing/test_serving_agrees.py",
     "spec/test_mutations.py",
     "spec/test_secrets.py",
-    "testing",
-    "workflow",
+    "testing/test_diff.py",
+    "testing/test_previews.py",
+    "testing/test_scale.py",
+    "testing/test_stack_export.py",
+    "workflow/test_agreement.py",
+    "workflow/test_before_you_build.py",
+    "workflow/test_budget.py",
+    "workflow/test_calibration.py",
+    "workflow/test_hand_edits.py",
+    "workflow/test_next_command.py",
+    "workflow/test_running_file_system.py",
 )
-"""Below tests/: whole commands and programs, and every machine, resource type, measured run, line or field. `make test-fast` does not
-import these files."""
+"""Below tests/: sweeps over whole commands and programs, and over every machine, accelerator, example, written plan, resource type,
+measured run, line or field. `make test-fast` does not import these files; every other package of tests has some that it runs."""
+LONG = ("wheel", "tests/accuracy/test_fit.py", "tests/accuracy/test_regret.py")
+"""Files and groups that start first: each has few tests and takes long, and the last one would keep one process waiting."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,12 +102,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # A number that changes with each run of a workflow or each day; workers of xdist inherit it.
     os.environ.setdefault("RACKWRIGHT_SEED", os.environ.get("GITHUB_RUN_ID") or f"{date.today():%Y%m%d}")
+    os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")  # moto makes 1,300 images whenever an account starts or ends
     settings.load_profile("fast" if config.getoption("--fast") else "rackwright")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     below = collection_path.relative_to(TESTS).as_posix() if collection_path.is_relative_to(TESTS) else ""
     return True if config.getoption("--fast") and below.startswith(SWEEPS) else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of a file, or of an xdist_group, run in one process, which computes what they share once."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByFile(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            group = super()._split_scope(nodeid)
+            return group.partition("::")[0] if group == nodeid else group
+
+        def _assign_work_unit(self, node: Any) -> None:
+            if first := next((scope for scope in LONG if scope in self.workqueue), None):
+                self.workqueue.move_to_end(first, last=False)
+            super()._assign_work_unit(node)
+
+    return ByFile(config, log)
 
 
 def pytest_collection_finish() -> None:

@@ -1,16 +1,25 @@
-"""Resource graphs of the plans in tests.plans and tests.own_plans, recorded once. Tests that change a graph record their own."""
+"""Resource graphs of plans, recorded once in a process. A test that changes a graph, or what a program does, records its own."""
 
 from functools import cache
 
+from rackwright.stackplan import StackPlan
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 
 from tests import own_plans, plans
 
 PLANS = plans.ALL | plans.NODES | plans.FLEETS | plans.GKE | own_plans.OWN
+RECORDED: dict[tuple, Graph] = {}
+
+
+def recorded(plan: StackPlan, *, stack: str = "test", preview: bool = False, teardown: bool = False) -> Graph:
+    """The graph of a plan, or of an equal one before it."""
+    key = (repr(plan), stack, preview, teardown)
+    if key not in RECORDED:
+        RECORDED[key] = record(lambda: declare(plan, teardown=teardown) and None, stack=stack, preview=preview)
+    return RECORDED[key]
 
 
 @cache
 def graph_of(name: str, preview: bool = False) -> Graph:
-    plan = PLANS[name]()
-    return record(lambda: declare(plan) and None, preview=preview)
+    return recorded(PLANS[name](), preview=preview)

@@ -5,10 +5,9 @@ import re
 import pytest
 import yaml
 from rackwright.compile.compile import compile_plan
-from rackwright_pulumi import record
-from rackwright_pulumi.program.build import declare
 
 from tests import plans
+from tests.graphs import recorded
 
 EXTRAS = [{"name": name, "instance": "g6e.xlarge", "nodes": 3, "at_least": 0} for name in ("debug", "small")]
 FALLBACK = plans.AWS | {"capacity": {"fallback": plans.FALLBACK}}
@@ -29,7 +28,7 @@ def test_pattern_of_a_pool_matches_only_its_scaling_group(stack):
     """EKS names the scaling group after the node group, and truncates long names."""
     spec, sizing, fit = plans.eks_fleet_case(place=FALLBACK, blueprint={"ttl": "14d", "nodes": {"provisioner": "managed"}})
     plan = compile_plan(spec.model_copy(update={"name": stack}), sizing, fit, today=plans.TODAY)
-    groups = [n for n in record(lambda: declare(plan) and None, stack="test").nodes.values() if n.type == "aws:eks/nodeGroup:NodeGroup"]
+    groups = [n for n in recorded(plan, stack="test").nodes.values() if n.type == "aws:eks/nodeGroup:NodeGroup"]
     names = {node.name: f"eks-{node.inputs.get('nodeGroupNamePrefix') or node.name + '-'}1a2b3c4-uuid" for node in groups}
     for priority, patterns in priorities(plan).items():
         found = {logical for logical, name in names.items() for pattern in patterns if re.match(pattern, name)}

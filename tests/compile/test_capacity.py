@@ -12,11 +12,10 @@ from rackwright.sizing.size import size
 from rackwright.spec.spec import Spec
 from rackwright.validation.stack import check
 from rackwright.wording.rejections import rejection_text
-from rackwright_pulumi.program.build import declare
-from rackwright_pulumi.testing import record
 
 from tests import plans
 from tests.components.sdk import misfits
+from tests.graphs import recorded
 
 NODES, TEMPLATE, SUBNET = "aws:eks/nodeGroup:NodeGroup", "aws:ec2/launchTemplate:LaunchTemplate", "aws:ec2/subnet:Subnet"
 PLACEMENT, SCHEDULE = "aws:ec2/placementGroup:PlacementGroup", "aws:autoscaling/schedule:Schedule"
@@ -57,7 +56,7 @@ def edited(spec: Spec, place: dict, blueprint: dict) -> Spec:
 
 
 def graph_of(plan):
-    graph = record(lambda: declare(plan))
+    graph = recorded(plan)
     assert not misfits(graph)
     return graph
 

@@ -11,11 +11,10 @@ from rackwright.report.plan_json import bill_json
 from rackwright.report.terminal.bill import fallback_text
 from rackwright.stackplan.operators import MONITORING
 from rackwright.validation.stack import StackContext, check, stack_problems
-from rackwright_pulumi import record
-from rackwright_pulumi.program.build import declare
 
 from tests import plans
 from tests.compile.contracts import errors_of, needs_contracts
+from tests.graphs import recorded
 
 NODES = "aws:eks/nodeGroup:NodeGroup"
 HELD = {"reservation": {"id": "cr-0123456789abcdef0", "instance": "p5.48xlarge", "count": 2, "zone": "us-east-1a"}}
@@ -52,7 +51,7 @@ def test_pools_without_bought_capacity_start_empty_and_grow_whichever_is_sized(c
     """A pool at its minimum keeps the nodes that it lost as expected ones, and a new one fails without capacity."""
     plan = plans.compiled(plans.fallback_case("spot", "on-demand", capacity=capacity))
     assert [*sizes(plan).values()] == [(0, 0, 4, True), (0, 0, 4, True)]
-    graph = record(lambda: declare(plan))
+    graph = recorded(plan)
     groups = {n.name: n for n in graph.by_type(NODES)}
     for name in sizes(plan):
         group = groups[f"llama-70b-sft-pool-{name}-nodes"]
@@ -119,7 +118,7 @@ def test_pools_of_a_fixed_size_are_only_checked():
     assert config["provisioningClassName"] == "check-capacity.autoscaling.x-k8s.io"
     assert config["parameters"] == {"noRetry": "true"}
     assert release(plan, "cluster-autoscaler").values["extraArgs"]["enable-provisioning-requests"] is True
-    assert [n.name for n in record(lambda: declare(plan)).by_type("rackwright:index:AwsAutoscaler")] == ["llama-70b-sft-autoscaler"]
+    assert [n.name for n in recorded(plan).by_type("rackwright:index:AwsAutoscaler")] == ["llama-70b-sft-autoscaler"]
 
 
 def test_the_quota_is_that_of_the_largest_pool():

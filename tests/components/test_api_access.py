@@ -8,12 +8,11 @@ import yaml
 from rackwright.catalog.read import Catalog
 from rackwright.report.terminal.stack import show_stack
 from rackwright.validation.stack import check
-from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.resource_graph import unwrap_secrets
-from rackwright_pulumi.testing import record
 from rich.console import Console
 
 from tests import plans
+from tests.graphs import recorded
 
 OFFICE = "203.0.113.0/24"
 ACCESSES = {"private": "private", "inside": {"runner": "inside"}, "cidrs": {"cidrs": [OFFICE]}, "public": "public"}
@@ -57,7 +56,7 @@ def kubeconfig_host(graph) -> str:
 )
 def test_the_endpoint_is_open_to_what_the_plan_prints(cloud, access, reached_from, words, stops_an_update):
     plan = compiled(cloud, access)
-    assert open_to(record(lambda: declare(plan) and None)) == reached_from
+    assert open_to(recorded(plan)) == reached_from
     printed = io.StringIO()
     show_stack(Console(file=printed, width=200), plan, Catalog.default())
     assert words in next(line for line in printed.getvalue().splitlines() if line.startswith("cluster"))
@@ -66,7 +65,7 @@ def test_the_endpoint_is_open_to_what_the_plan_prints(cloud, access, reached_fro
 
 @pytest.mark.parametrize(("access", "is_address"), [("private", True), ("cidrs", True), ("public", False)])
 def test_the_kubeconfig_of_gke_names_the_open_endpoint(access, is_address):
-    host = kubeconfig_host(record(lambda: declare(compiled("gcp", access)) and None))
+    host = kubeconfig_host(recorded(compiled("gcp", access)))
     assert host.endswith(".gke.goog") is not is_address
     if is_address:
         assert ip_network(host).is_private is (access == "private")

@@ -11,11 +11,11 @@ from rackwright.sizing.size import size
 from rackwright.spec import read
 from rackwright.stackplan import StackPlan, VersionPins
 from rackwright.validation.stack import check
-from rackwright_pulumi.program.build import declare
-from rackwright_pulumi.testing import Graph, record
+from rackwright_pulumi.testing import Graph
 
 from tests import plans
 from tests.components.sdk import misfits, untagged
+from tests.graphs import recorded
 from tests.sizing.helpers import TODAY, finetune, serve
 
 INSTANCE, ALARM = "aws:ec2/instance:Instance", "aws:cloudwatch/metricAlarm:MetricAlarm"
@@ -61,7 +61,7 @@ tags: {{owner: test}}
 @cache
 def graph(machine: str) -> Graph:
     made = plan(machine)
-    return record(lambda: declare(made) and None)
+    return recorded(made)
 
 
 @pytest.mark.parametrize("machine", CASES)
@@ -102,7 +102,7 @@ def test_its_data_volume_is_not_deleted_with_it(machine):
 
 def test_a_teardown_removes_the_protection_of_the_data():
     made = plan("g6e.2xlarge")
-    volume = record(lambda: declare(made, teardown=True) and None).one("aws:ebs/volume:Volume")
+    volume = recorded(made, teardown=True).one("aws:ebs/volume:Volume")
     assert not volume.protect
     assert not volume.options.get("retainOnDelete")
 
@@ -128,7 +128,7 @@ def test_a_block_is_set_as_market_and_target_and_never_purchased():
 def test_an_arm_gpu_starts_from_an_arm_image():
     spec, sizing, fit = plans.box_case()
     made = plans.compiled((spec, sizing, plans.on_machine(fit, "g5g.2xlarge")))
-    graph = record(lambda: declare(made) and None)
+    graph = recorded(made)
     assert "ARM64" in str([args for token, args in graph.invokes if token.endswith("getAmi")])
     assert not misfits(graph)
 
@@ -136,12 +136,12 @@ def test_an_arm_gpu_starts_from_an_arm_image():
 def test_v5_the_image_id_of_the_spec_is_used():
     """Other tools ignored the ID and started the default image."""
     mine = replace(plan("g6e.2xlarge"), box=replace(plan("g6e.2xlarge").box, image="ami-0123456789abcdef0"), pins=VersionPins())
-    made = record(lambda: declare(mine) and None)
+    made = recorded(mine)
     assert made.one(INSTANCE).inputs["ami"] == "ami-0123456789abcdef0"
     assert not [token for token, _ in made.invokes if token.endswith("getAmi")]
 
 
 def test_anywhere_is_every_address_to_the_cloud():
     open_box = replace(plan("g6e.2xlarge"), box=replace(plan("g6e.2xlarge").box, ingress=("anywhere",)))
-    rules = record(lambda: declare(open_box) and None).by_type(INGRESS)
+    rules = recorded(open_box).by_type(INGRESS)
     assert [rule.inputs["cidrIpv4"] for rule in rules if rule.inputs.get("fromPort") == 22] == ["0.0.0.0/0"]

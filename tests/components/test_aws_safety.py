@@ -6,11 +6,11 @@ import pytest
 from rackwright.spec.blueprint import Safety
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack import check
-from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.simulator.schema import facts
-from rackwright_pulumi.testing import Graph, record
+from rackwright_pulumi.testing import Graph
 
 from tests import plans
+from tests.graphs import recorded
 
 CASES = {
     "box": plans.box_case,
@@ -44,7 +44,7 @@ def plan_of(name: str, **safety: bool) -> StackPlan:
 @cache
 def graph_of(name: str, teardown: bool = False, off: str = "") -> Graph:
     plan = plan_of(name, **({off: False} if off else {}))
-    return record(lambda: declare(plan, teardown=teardown) and None)
+    return recorded(plan, teardown=teardown)
 
 
 def taggable(graph: Graph):

@@ -3,11 +3,10 @@
 import pytest
 from rackwright.compile.compile import compile_plan
 from rackwright.compile.compile_context import NEW_STACK, RunningStack
-from rackwright_pulumi.program.build import declare
-from rackwright_pulumi.testing import record
 
 from tests import plans
 from tests.components.waits import all_before
+from tests.graphs import recorded
 
 ADMIN, VIEWER = "arn:aws:iam::123456789012:role/platform", "arn:aws:iam::123456789012:role/auditors"
 EARLIER = RunningStack(creator_is_admin=True)
@@ -20,7 +19,7 @@ def graph_of(case, running=NEW_STACK, **blueprint):
     spec, sizing, fit = case
     chosen = spec.blueprint.model_copy(update=blueprint)
     plan = compile_plan(spec.model_copy(update={"blueprint": chosen}), sizing, fit, today=plans.TODAY, running=running)
-    return record(lambda: declare(plan) and None)
+    return recorded(plan)
 
 
 def policies_of(graph):

@@ -14,7 +14,7 @@ from rackwright_pulumi.testing import Graph, record
 from tests import plans
 from tests.components.sdk import misfits, untagged
 from tests.components.waits import all_before
-from tests.graphs import graph_of
+from tests.graphs import graph_of, recorded
 
 RELEASE, POOL, CLASS = (
     "kubernetes:helm.sh/v3:Release",
@@ -153,7 +153,7 @@ def test_u3_updates_ignore_the_size_that_the_autoscaler_sets():
 
 def test_an_empty_node_group_has_tags_that_describe_its_machines():
     plan = plans.compiled(plans.wide_fleet_case(blueprint={"nodes": {"provisioner": "managed"}}))
-    graph = record(lambda: declare(plan) and None)
+    graph = recorded(plan)
     told = {
         node.inputs["tag"]["key"].removeprefix("k8s.io/cluster-autoscaler/node-template/"): node.inputs["tag"]
         for node in graph.by_type(TAG)
@@ -215,25 +215,25 @@ def test_every_role_has_the_permissions_boundary_of_the_plan():
     for name in ("fleet-eks", "fleet-managed"):
         plan = plans.FLEETS[name]()
         bounded = replace(plan, place=replace(plan.place, boundary_arn=boundary))
-        roles = record(lambda bounded=bounded: declare(bounded) and None).by_type("aws:iam/role:Role")
+        roles = recorded(bounded).by_type("aws:iam/role:Role")
         assert {role.inputs.get("permissionsBoundary") for role in roles} == {boundary}
 
 
 def test_a_teardown_keeps_every_resource_and_protects_none():
     plan = plans.FLEETS["fleet-eks"]()
-    lifted = record(lambda: declare(plan, teardown=True) and None)
+    lifted = recorded(plan, teardown=True)
     assert lifted.nodes.keys() == graph_of("fleet-eks").nodes.keys()
     assert not [node.label for node in lifted.nodes.values() if node.protect]
 
 
 def test_the_number_of_resources_does_not_depend_on_the_number_of_nodes():
     few, many = (plans.compiled(plans.eks_fleet_case(max_replicas=most)) for most in (8, 800))
-    assert {*record(lambda: declare(few) and None).nodes} == {*record(lambda: declare(many) and None).nodes}
+    assert {*recorded(few).nodes} == {*recorded(many).nodes}
 
 
 def test_an_upstream_stack_exports_karpenter():
     plan = plans.FLEETS["fleet-eks"]()
-    below = record(lambda: declare(replace(plan, layers=("base", "cluster"))) and None)
+    below = recorded(replace(plan, layers=("base", "cluster")))
     handed = below.one("rackwright:index:InferenceFleet").outputs["parts"]["karpenter"]
     assert handed["queueName"] == below.one(QUEUE).state["name"]
     assert not below.by_type(RELEASE)
@@ -242,7 +242,7 @@ def test_an_upstream_stack_exports_karpenter():
 @pytest.mark.parametrize("name", ["fleet-eks", "fleet-wide"])
 def test_pods_start_after_their_credentials(name):
     """A pod of an existing cluster can start at once, and gets credentials only if the association of its account exists before it."""
-    graph = record(lambda: declare(plans.FLEETS[name]()) and None)
+    graph = recorded(plans.FLEETS[name]())
     kinds = ("kubernetes:apps/v1:Deployment", "kubernetes:leaderworkerset.x-k8s.io/v1:LeaderWorkerSet")
     (server,) = (node for kind in kinds for node in graph.by_type(kind))
     waits = all_before(graph, server.urn)

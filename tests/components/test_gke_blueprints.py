@@ -11,12 +11,12 @@ from rackwright.validation.stack import check
 from rackwright_pulumi.blueprints.inference_fleet import InferenceFleet
 from rackwright_pulumi.blueprints.tpu_pod import TpuPod
 from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
-from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 from rackwright_pulumi.unsupported import Unsupported
 
 from tests import plans
 from tests.components.waits import all_before, longest_path
+from tests.graphs import recorded
 
 BLUEPRINTS = {"fleet": (InferenceFleet, plans.fleet_plan), "tpu": (TpuPod, plans.tpu_plan)} | {
     name: (TrainingCluster, plans.GKE[name]) for name in ("gke-tcpxo", "gke-roce")
@@ -221,7 +221,7 @@ def test_another_cloud_is_unsupported():
 def test_v10_the_longest_permitted_name_fits_every_google_limit(blueprint):
     plan = BLUEPRINTS[blueprint][1]()
     longest = next(n for n in range(40, 0, -1) if "V-10" not in {p.code for p in check(replace(plan, name="n" * n))})
-    graph = record(lambda: declare(replace(plan, name="n" * longest)) and None)
+    graph = recorded(replace(plan, name="n" * longest))
     made = {node.type: node.state["name"] for node in graph.nodes.values() if node.type in NAMED_BY_THE_ENGINE}
     assert len(made) == len(NAMED_BY_THE_ENGINE)
     assert max(map(len, made.values())) == 63

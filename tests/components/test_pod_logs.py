@@ -5,11 +5,10 @@ import json
 import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.cost import bill
-from rackwright_pulumi.program.build import declare
-from rackwright_pulumi.testing import record
 
 from tests import plans
 from tests.components.waits import all_before
+from tests.graphs import recorded
 
 ON_EKS = {"training": plans.training_case, "fleet": plans.eks_fleet_case}
 ON_GKE = {"fleet": plans.fleet_case, "tpu": plans.tpu_case}
@@ -24,7 +23,7 @@ def case_of(build, pod_logs="cloud"):
 
 def graph_of(build, pod_logs="cloud"):
     plan = plans.compiled(case_of(build, pod_logs))
-    return record(lambda: declare(plan) and None)
+    return recorded(plan)
 
 
 def logs_of_pods(graph):

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 from rackwright.stackplan import StackPlan
-from rackwright_pulumi.program.build import declare
-from rackwright_pulumi.testing import Graph, record
+from rackwright_pulumi.testing import Graph
 
 from tests import plans
+from tests.graphs import recorded
 
 SUBNET, VOLUME, GROUP = "aws:ec2/subnet:Subnet", "aws:ebs/volume:Volume", "aws:eks/nodeGroup:NodeGroup"
 NAMED = plans.AWS | {"zones": ["use1-az6", "use1-az2"]}
@@ -15,7 +15,7 @@ IDS = ("use1-az1", "use1-az2", "use1-az6")
 
 
 def graph(plan: StackPlan) -> Graph:
-    return record(lambda: declare(plan) and None)
+    return recorded(plan)
 
 
 def box(place: dict) -> StackPlan:

@@ -19,18 +19,28 @@ def calls_of_failed_deletes(graph: Graph, limits: Mapping[str, int]) -> dict[str
     read = {urn: _engine_dependencies(graph, urn) for urn in graph.nodes}
     parents = {urn: node.parent if node.parent in graph.nodes else "" for urn, node in graph.nodes.items()}
 
+    @cache
+    def calls_of_marked(urn: str) -> int:
+        """Calls for a resource that was marked before: its parents and those of its dependencies are marked too."""
+        return 1 + sum(map(calls_of_marked, read[urn]))
+
     def calls_of(start: str, limit: int) -> int:
         marked: set[str] = set()
+        finished: set[str] = set()
         calls = 0
 
-        def mark(urn: str) -> None:
+        def mark(first: str) -> None:
             nonlocal calls
-            calls += 1
+            if first in finished:
+                calls += calls_of_marked(first)
+                return
+            calls, urn = calls + 1, first
             while urn and calls <= limit:
                 marked.add(urn)
                 for other in read[urn]:
                     mark(other)
                 urn = "" if parents[urn] in marked else parents[urn]
+            finished.add(first)
 
         mark(start)
         return calls

@@ -2,14 +2,13 @@
 
 import pytest
 from rackwright_pulumi.doctor import diagnose, simulated_inventory
-from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.simulator import SimulatedCloud
 from rackwright_pulumi.simulator.computed import Context, ResourceRequest
 from rackwright_pulumi.simulator.computed.names import NAMES, physical_name
 from rackwright_pulumi.simulator.store import Record
-from rackwright_pulumi.testing import record
 
 from tests import plans
+from tests.graphs import recorded
 
 UNTAGGED = {
     "aws:ec2/route:Route",
@@ -25,7 +24,7 @@ UNTAGGED = {
 @pytest.fixture(scope="module")
 def graph():
     plan = plans.training_plan()
-    return record(lambda: declare(plan) and None)
+    return recorded(plan)
 
 
 def physical(node) -> dict:

@@ -10,8 +10,8 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 def pytest_collection_modifyitems(items):
-    here = [item for item in items if Path(__file__).parent in Path(item.path).parents]
-    for item in here:
+    here = str(Path(__file__).parent)
+    for item in (item for item in items if str(item.path).startswith(here)):
         item.add_marker(pytest.mark.engine)
         if not installed():
             item.add_marker(pytest.mark.skip(reason="the pulumi CLI is not on PATH"))

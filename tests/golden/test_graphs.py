@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from rackwright.cli.session import Session
 from rackwright_pulumi.cli import graph_of
-from rackwright_pulumi.program.build import declare
-from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.diff import compare
 
 from tests import graphs
+from tests.graphs import recorded
 from tests.own_plans import OWN
 from tests.plans import box_plan, fleet_plan, tpu_plan, training_case, training_plan
 
@@ -74,7 +73,7 @@ def test_the_number_of_nodes_does_not_change_the_resources():
     for nodes in (2, 512):
         spec, sizing, fit = training_case(nodes)
         plan = compile_plan(spec, sizing, fit, today=today)
-        urns.append(set(record(lambda plan=plan: declare(plan) and None).nodes))
+        urns.append(set(recorded(plan).nodes))
     assert urns[0] == urns[1]
 
 

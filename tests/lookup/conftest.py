@@ -5,13 +5,17 @@ from datetime import datetime
 from pathlib import Path
 
 import boto3
+import botocore.session
 import pytest
+from botocore.loaders import create_loader
 from botocore.stub import Stubber
 from moto import mock_aws
 from rackwright_pulumi.lookup import Account
 
 CASES = Path(__file__).parents[1] / "cases" / "lookup"
 REGION = "us-east-1"
+MODELS = create_loader()
+"""Models of the services, read once: a session of its own reads megabytes of them for its first client."""
 
 
 @pytest.fixture
@@ -20,8 +24,12 @@ def account(monkeypatch):
     for name, value in {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_DEFAULT_REGION": REGION}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
+    core = botocore.session.get_session()
+    core.register_component("data_loader", MODELS)
+    session = boto3.Session(region_name=REGION, botocore_session=core)
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", session)
     with mock_aws():
-        yield Account(boto3.Session(region_name=REGION), REGION)
+        yield Account(session, REGION)
 
 
 @pytest.fixture

@@ -5,10 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from rackwright_pulumi.program.build import declare
-from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.diff import compare
 
+from tests.graphs import recorded
 from tests.testing.edits import EDITS, STACKS
 
 PREVIEWS = Path(__file__).parents[1] / "cases" / "previews"
@@ -18,7 +17,7 @@ Steps = dict[str, list[str]]
 
 
 def graph(plan, stack: str = "dev") -> dict:
-    return record(lambda: declare(plan) and None, stack=stack).as_json()
+    return recorded(plan, stack=stack).as_json()
 
 
 def compared(stack: str, edit: str, old: dict | None = None) -> Steps:

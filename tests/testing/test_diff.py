@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from rackwright_pulumi.program.build import declare
-from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.diff import compare
 
+from tests.graphs import recorded
 from tests.plans import fleet_plan, tpu_plan, training_plan
 from tests.testing.edits import fewer_objects
 
@@ -14,7 +13,7 @@ DEPLOYER, SECOND = ("arn:aws:iam::123456789012:role/deployer", "arn:aws:iam::123
 
 
 def graph(plan) -> dict:
-    return record(lambda: declare(plan) and None).as_json()
+    return recorded(plan).as_json()
 
 
 def changes(old, new) -> dict[str, str]:

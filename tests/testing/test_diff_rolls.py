@@ -4,10 +4,9 @@ import json
 from copy import deepcopy
 
 import pytest
-from rackwright_pulumi.program.build import declare
-from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.diff import compare
 
+from tests.graphs import recorded
 from tests.plans import training_plan
 
 GROUP, TEMPLATE = "aws:eks/nodeGroup:NodeGroup", "aws:ec2/launchTemplate:LaunchTemplate"
@@ -16,7 +15,7 @@ GROUP, TEMPLATE = "aws:eks/nodeGroup:NodeGroup", "aws:ec2/launchTemplate:LaunchT
 @pytest.fixture(scope="module")
 def graph() -> dict:
     plan = training_plan()
-    return json.loads(json.dumps(record(lambda: declare(plan) and None).as_json()))
+    return json.loads(json.dumps(recorded(plan).as_json()))
 
 
 def test_a_lower_hop_limit_rolls_every_node_group(graph):

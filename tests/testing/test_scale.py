@@ -3,17 +3,16 @@
 from collections import Counter
 
 import pytest
-from rackwright_pulumi.program.build import declare
-from rackwright_pulumi.testing import record
 
 from tests import plans
+from tests.graphs import recorded
 
 FEW, MANY = 2, 1024
 
 
 def counted(case) -> Counter[str]:
     plan = plans.compiled(case)
-    return Counter(node.type for node in record(lambda: declare(plan) and None, stack=plan.name).nodes.values())
+    return Counter(node.type for node in recorded(plan, stack=plan.name).nodes.values())
 
 
 def fleet(replicas: int, **blueprint):

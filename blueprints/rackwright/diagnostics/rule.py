@@ -129,8 +129,11 @@ class RuleSet(Generic[Subject]):
 
     def problems(self, subject: Subject, acknowledged: Collection[str] = ()) -> Iterator[Problem]:
         """Every problem of a subject, without acknowledged warnings."""
-        for rule in self:
-            yield from (p for p in rule.problems(subject) if p.level is Level.ERROR or p.code not in acknowledged)
+        for rule in self.rules.values():
+            for violation in rule.check(subject):
+                problem = rule.problem(violation)
+                if problem.level is Level.ERROR or problem.code not in acknowledged:
+                    yield problem
 
 
 def rule_number(code: str) -> int:

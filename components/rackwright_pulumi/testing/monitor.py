@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from google.protobuf.message import Message
 from pulumi.runtime import mocks, rpc, settings
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.sync_await import _ensure_event_loop, _sync_await
@@ -45,7 +46,7 @@ class GraphMonitor(mocks.MockMonitor):
         self.context, self.known_invokes, self.preview, self.stack_outputs = context, invokes, preview, stack_outputs
         self.nodes: dict[str, Node] = {}
         self.invoked: list[tuple[str, dict[str, Any]]] = []
-        self._lock = threading.Lock()  # calls come from executor threads
+        self._lock = threading.Lock()  # a program may declare resources in threads
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
         """The engine's URN: types of all parents except the stack (pulumi: resource/urn/urn.go)."""
@@ -54,7 +55,6 @@ class GraphMonitor(mocks.MockMonitor):
         return f"urn:pulumi:{settings.get_stack()}::{settings.get_project()}::{qualified}::{name}"
 
     def RegisterResource(self, request):
-        _ensure_event_loop()
         node = self._node(request)
         if request.type != STACK_TYPE:
             node.id, node.state = self._create(node)
@@ -63,11 +63,9 @@ class GraphMonitor(mocks.MockMonitor):
                 raise DuplicateResource(f"duplicate resource: {node.urn}")
             self.nodes[node.urn] = node
         self.resources[node.urn] = mocks.MockMonitor.ResourceRegistration(node.urn, node.id, node.state)
-        state = _sync_await(rpc.serialize_properties(_to_wire(node.state), {}))
-        return resource_pb2.RegisterResourceResponse(urn=node.urn, id=node.id, object=state)
+        return resource_pb2.RegisterResourceResponse(urn=node.urn, id=node.id, object=_struct(node.state))
 
     def ReadResource(self, request):
-        _ensure_event_loop()
         urn = self.make_urn(request.parent, request.type, request.name)
         inputs = from_wire(rpc.deserialize_properties(request.properties, keep_unknowns=True))
         node = Node(urn, request.type, request.name, request.parent, True, inputs, request.provider, options={"read": True}, id=request.id)
@@ -77,7 +75,7 @@ class GraphMonitor(mocks.MockMonitor):
             node.state = computed(node.type, node.name, urn, unwrap_secrets(inputs), self._context(node))[1] | inputs
         with self._lock:
             self.nodes[urn] = node
-        return resource_pb2.ReadResourceResponse(urn=urn, properties=_sync_await(rpc.serialize_properties(_to_wire(node.state), {})))
+        return resource_pb2.ReadResourceResponse(urn=urn, properties=_struct(node.state))
 
     def _stack(self, name: str) -> dict[str, Any]:
         """State of a StackReference (pulumi: pkg/resource/deploy/builtins.go, readStackReference)."""
@@ -154,6 +152,15 @@ def _options(request) -> dict[str, Any]:
     }
     found["customTimeouts"] = {key: value for key, value in found["customTimeouts"].items() if value}
     return {key: value for key, value in found.items() if value}
+
+
+def _struct(state: dict[str, Any]) -> Message:
+    """A state as pulumi sends it. It has plain values only, so that serializing it never waits and needs no event loop."""
+    try:
+        rpc.serialize_properties(_to_wire(state), {}).send(None)
+    except StopIteration as serialized:
+        return serialized.value
+    raise TypeError(f"a state waits for a value: {state}")
 
 
 def _to_wire(value: Any) -> Any:

@@ -6,6 +6,7 @@ from rackwright_pulumi.testing import Graph, record
 
 from tests import plans
 from tests.components.waits import all_before
+from tests.graphs import recorded
 
 
 def graph() -> Graph:
@@ -46,7 +47,7 @@ def test_u1_resources_with_fixed_names_are_deleted_before_replacement():
 def test_v51_a_file_system_on_efa_waits_for_the_groups_rules():
     """FSx refuses a group whose rules do not exist yet; in an existing network, no other resource delays the file system."""
     case = plans.training_case(blueprint={"ttl": "14d", "storage": {"lustre": {"efa": True}}})
-    made = record(lambda: declare(plans.compiled(case)) and None)
+    made = recorded(plans.compiled(case))
     found = {made.nodes[urn].name for urn in all_before(made, made.one("aws:fsx/lustreFileSystem:LustreFileSystem").urn)}
     assert {"llama-70b-sft-network-fabric-self-in", "llama-70b-sft-network-fabric-self-out"} <= found
 

@@ -3,18 +3,17 @@
 import json
 
 import pytest
-from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.resource_graph import unwrap_secrets
-from rackwright_pulumi.testing import record
 
 from tests import plans
 from tests.components.aws.parts import EGRESS
+from tests.graphs import recorded
 
 ACCOUNT = "123456789012"
 
 
 def graph_of(build):
-    return record(lambda: declare(build()) and None)
+    return recorded(build())
 
 
 def documents(graph, token, field):

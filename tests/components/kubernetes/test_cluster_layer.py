@@ -9,10 +9,10 @@ from pulumi_kubernetes import Provider
 from rackwright.stackplan import ManifestPlan, ReleasePlan, format_refs, ref
 from rackwright_pulumi.kubernetes.objects import namespace_body
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
-from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record
 
 from tests import plans
+from tests.graphs import recorded
 
 KUEUE = "oci://registry.k8s.io/kueue/charts/kueue"
 RELEASES = (
@@ -197,7 +197,7 @@ def test_privileged_pods_of_a_team_are_admitted_but_reported():
 
 def test_namespaces_of_releases_are_operators_and_others_are_teams():
     plan = plans.training_plan()
-    graph = record(lambda: declare(plan) and None)
+    graph = recorded(plan)
     warned = {
         node.inputs["metadata"]["name"]: node.inputs["metadata"]["labels"]["pod-security.kubernetes.io/warn"]
         for node in graph.by_type("kubernetes:core/v1:Namespace")

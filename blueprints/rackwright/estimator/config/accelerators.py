@@ -256,6 +256,7 @@ def _index(catalog: Catalog) -> dict[str, AcceleratorRates]:
     return index
 
 
+@lru_cache(maxsize=1024)
 def of(row: Row, catalog: Catalog) -> AcceleratorRates | None:
     """Convert a row of the catalog; None when memory, bandwidth, 16-bit peak or the links of its generation are not published."""
     flops = tuple((f, value) for f in FORMATS if (value := row.peak(f)))

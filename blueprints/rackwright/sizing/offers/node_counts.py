@@ -68,7 +68,7 @@ def searchable_fleet(spec: Spec, catalog: Catalog, a: Assumptions, today: date) 
     return _fleet(_FleetKey(catalog, spec, digest), a, today)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _fleet(same: _FleetKey, a: Assumptions, today: date) -> Fleet:
     place: dict[Target, int] = {}
     entries = []

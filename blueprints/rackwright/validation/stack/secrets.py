@@ -19,6 +19,8 @@ TOKENS = re.compile(
 SECRET_NAME = re.compile(r"(PASSWORD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|CREDENTIAL)S?$", re.IGNORECASE)
 NO_SECRET = re.compile(r"TOKENS$")
 """Names of token counts, such as MAX_TOKENS."""
+NESTED = (str, dict, list)
+"""Types of values that can hold a secret."""
 
 
 @rule("V-114", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/secrets/")
@@ -50,9 +52,13 @@ def _secrets(value: Any) -> list[tuple[str | int, ...]]:
         return [()] if TOKENS.search(value) else []
     if isinstance(value, dict):
         name, text = value.get("name"), value.get("value")  # an environment variable
-        if isinstance(name, str) and SECRET_NAME.search(name) and not NO_SECRET.search(name) and isinstance(text, str) and text:
+        if isinstance(name, str) and isinstance(text, str) and text and SECRET_NAME.search(name) and not NO_SECRET.search(name):
             return [("value",)]
         items = value.items()
     else:
         items = enumerate(value) if isinstance(value, list) else ()
-    return [(step, *steps) for step, item in items for steps in _secrets(item)]
+    found = []
+    for step, item in items:
+        if isinstance(item, NESTED) and (below := _secrets(item)):
+            found += [(step, *steps) for steps in below]
+    return found
