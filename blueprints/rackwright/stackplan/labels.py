@@ -11,6 +11,8 @@ RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.am
 ROLE_LABEL = "rackwright/role"
 QUEUES_LABEL = "rackwright/queues"
 """Label of namespaces on own servers whose jobs Kueue manages."""
+PREFLIGHT_LABEL, PASSED, FAILED = "rackwright/preflight", "passed", "failed"
+"""Label of a node with the result of its check, its values, and key of the taint of a node that failed."""
 POOL_LABEL = "rackwright/pool"
 """Node label of a pool; Kueue flavors select pools by it."""
 ZONE_LABEL, ZONE_ID_LABEL = "topology.kubernetes.io/zone", "topology.k8s.aws/zone-id"

@@ -21,6 +21,7 @@ from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claims
 from rackwright.compile.operators.helm_releases import jobset, kueue, metrics_priority, monitoring
+from rackwright.compile.operators.preflight_gate import is_gated
 from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.compile.operators.queues import QueueQuota, aws_topology_levels, extra_queues, queues
 from rackwright.compile.storage.buckets import bucket_plans, grants
@@ -60,7 +61,13 @@ def training_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=team_objects(
             context,
-            *queues(pools, QueueQuota.of(machine, pool, place.cloud), context.namespace, aws_topology_levels(machine) if pool.nics else ()),
+            *queues(
+                pools,
+                QueueQuota.of(machine, pool, place.cloud),
+                context.namespace,
+                aws_topology_levels(machine) if pool.nics else (),
+                is_gated(context, pools),
+            ),
             *extra_queues(context.catalog, place.cloud, extras, context.namespace),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
