@@ -95,6 +95,7 @@ class ControlPlane:
             f"--cert-dir={self.folder}",
             f"--token-auth-file={tokens}",
             "--authorization-mode=RBAC",
+            "--allow-privileged=true",  # as in EKS, GKE and kubeadm; Pod Security decides per namespace
             "--disable-admission-plugins=TaintNodesByCondition",  # its taint is removed by the controller of real nodes
             "--service-cluster-ip-range=10.96.0.0/16",
             "--service-account-issuer=https://127.0.0.1",

@@ -55,7 +55,7 @@ def serving(fake: FakeApi, folder: Path) -> Iterator[Path]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = _handle
+        do_GET = do_POST = do_PATCH = do_DELETE = _handle
 
         def log_message(self, format: str, *args: Any) -> None:
             """Prints nothing."""

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 
+AGENT = "OMPI_MCA_plm_rsh_agent"
+HEAD = "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
 ROW = "  8589934592    2147483648     float     sum      -1    38250  224.57  {:.2f}      {}    38103  225.44  422.70      0\n"
 SMALL = "  1073741824     268435456     float     sum      -1     5120  209.72  {:.2f}      0     5110  210.13  393.99      0\n"
 
@@ -17,7 +19,7 @@ SMALL = "  1073741824     268435456     float     sum      -1     5120  209.72  
 def main() -> int:
     words = sys.argv[1:]
     hosts = [entry.partition(":")[0] for entry in words[words.index("-H") + 1].split(",")]
-    agent = shlex.split(os.environ["OMPI_MCA_plm_rsh_agent"])
+    agent = shlex.split(os.environ[AGENT])
     for host in hosts:
         done = subprocess.run([*agent, host, "PATH=$PATH", ";", "echo", "started", "on", "$NODE_NAME"], capture_output=True, text=True)
         if done.returncode or "started on node-" not in done.stdout:
@@ -31,9 +33,7 @@ def main() -> int:
         sys.stderr.write(error)
         return 3
     rate = min((value for value in values if not isinstance(value, str)), default=400.0)
-    sys.stdout.write(
-        "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
-    )
+    sys.stdout.write(HEAD)
     sys.stdout.write(SMALL.format(rate * 0.9) + ROW.format(rate, 12 if "wrong" in values else 0))
     return 0
 

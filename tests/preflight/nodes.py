@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -82,24 +82,22 @@ class FakeNode:
 def checks(node: FakeNode, folder: Path, **limits: Any) -> dict[str, dict[str, Any]]:
     """Check by name, from the script as its container starts it."""
     node.build(folder)
+    return _run(folder, limits)
+
+
+def without_smi(folder: Path) -> dict[str, dict[str, Any]]:
+    """Checks of a node whose driver is not loaded."""
+    FakeNode().build(folder)
+    _write(folder / "bin" / "nvidia-smi", "#!/bin/sh\necho 'NVIDIA-SMI has failed' >&2\nexit 9\n")
+    return _run(folder, {})
+
+
+def _run(folder: Path, limits: dict[str, Any]) -> dict[str, dict[str, Any]]:
     _write(folder / "limits.json", json.dumps(LIMITS | limits))
     environment = os.environ | {"PREFLIGHT_ROOT": str(folder), "FAKE": str(folder), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     command = [sys.executable, check_node.__file__, str(folder / "limits.json"), str(folder / "message")]
     subprocess.run(command, env=environment, check=True, capture_output=True)
     return {record["name"]: record for record in json.loads((folder / "message").read_text())}
-
-
-def without_smi(folder: Path) -> dict[str, dict[str, Any]]:
-    """Checks of a node whose driver is not loaded."""
-    node = replace(FakeNode(), gpus=0)
-    node.build(folder)
-    _write(folder / "limits.json", json.dumps(LIMITS))
-    _write(folder / "bin" / "nvidia-smi", "#!/bin/sh\necho 'NVIDIA-SMI has failed' >&2\nexit 9\n")
-    environment = os.environ | {"PREFLIGHT_ROOT": str(folder), "FAKE": str(folder), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        [sys.executable, check_node.__file__, str(folder / "limits.json")], env=environment, check=True, capture_output=True
-    )
-    return {record["name"]: record for record in json.loads(done.stdout)}
 
 
 def _write(path: Path, text: str) -> None:

@@ -88,11 +88,8 @@ def test_a_slow_node_is_named_and_left_out(tmp_path):
 
 
 ERROR = "NCCL WARN NET/Plugin: no network plugin AWS Libfabric"
-DEFECTS = {
-    "no-fabric": (ERROR, ERROR),
-    "wrong-values": ("wrong", "12 values of the result are wrong"),
-    "hang": ("hang", "no result in 2 s"),
-}
+WRONG = "12 values of the result are wrong"
+DEFECTS = {"no-fabric": (ERROR, ERROR), "wrong-values": ("wrong", WRONG), "hang": ("hang", "no result in 2 s")}
 
 
 @pytest.mark.parametrize("name", DEFECTS)

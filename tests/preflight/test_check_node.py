@@ -78,9 +78,8 @@ def test_a_limit_of_locked_memory_is_found(tmp_path):
     def lower() -> None:
         resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, hard))
 
-    done = subprocess.run(
-        [sys.executable, check_node.__file__, str(tmp_path / "limits.json")], preexec_fn=lower, capture_output=True, check=True
-    )
+    command = [sys.executable, check_node.__file__, str(tmp_path / "limits.json")]
+    done = subprocess.run(command, preexec_fn=lower, capture_output=True, check=True)
     row = next(row for row in json.loads(done.stdout) if row["name"] == "memlock")
     assert (row["passed"], row["measured"], row["limit"]) == (False, 65536, "unlimited")
 
@@ -93,5 +92,6 @@ def test_the_script_imports_the_standard_library_only():
 
 def test_results_fit_the_termination_message(tmp_path):
     """Kubernetes keeps 4,096 bytes of it."""
-    node = FakeNode(gpus=7, ecc={n: 1 for n in range(7)}, links={n: 1 for n in range(7)}, port={n: {"state": "1: DOWN"} for n in range(8)})
+    ones = dict.fromkeys(range(7), 1)
+    node = FakeNode(gpus=7, ecc=ones, links=ones, port={n: {"state": "1: DOWN"} for n in range(8)})
     assert len(json.dumps(list(checks(node, tmp_path).values()))) < 4096

@@ -147,7 +147,7 @@ Principal = Annotated[
 ]
 
 
-class Preflight(Part):
+class PreflightOptions(Part):
     """Check of GPU nodes (`rackwright preflight`) before the queue starts jobs on them."""
 
     gate: Flag | None = None
@@ -207,7 +207,7 @@ class Blueprint(Part):
     """Protections of data and cost; AWS only (N-15)."""
     notify: tuple[Annotated[str, Field(pattern=r"^\S+@\S+\.\S+$", description="an e-mail address")], ...] = ()
     """Email addresses that receive alerts about the budget, idle machines and the end of `ttl`; AWS only (N-16)."""
-    preflight: Preflight = Preflight()
+    preflight: PreflightOptions = PreflightOptions()
     """Check of the GPU nodes before jobs start on them."""
     ttl: Duration | None = None
     """Lifetime of the stack, counted from `rackwright choose`."""

@@ -31,7 +31,7 @@ class NodeApi(ClusterApi):
             "ConfigMap": self._core.patch_namespaced_config_map,
             "DaemonSet": apps.patch_namespaced_daemon_set,
         }[body["kind"]]
-        options = {"field_manager": FIELD_MANAGER, "field_validation": "Strict", "force": True, "_content_type": APPLY}
+        options: dict[str, Any] = {"field_manager": FIELD_MANAGER, "field_validation": "Strict", "force": True, "_content_type": APPLY}
         self._cluster.request(call, name, *([space] if space else []), body, handled=(400, 409, 422), **options)
 
     def nodes(self, labels: dict[str, str]) -> list[NodeState]:

@@ -67,7 +67,7 @@ class PreflightRun:
             self.api.mark_node(name, None)
         if good and self.preflight.has_cluster_check:
             self.show(f"checking {len(good)} nodes together")
-            self._check_cluster(len(good))
+            self._check_cluster(tuple(good))
         results = Results(self.preflight.context.spec.name, names, tuple(self.checks), frozenset(_of_one_node(self.checks)))
         for name in names:
             self.api.mark_node(name, {"passed": PASSED, "failed": FAILED}.get(results.result_of(name)))
@@ -116,8 +116,8 @@ class PreflightRun:
                 return messages
             self.sleep(POLL_S)
 
-    def _check_cluster(self, count: int) -> None:
-        config, body = self.preflight.cluster_objects(count)
+    def _check_cluster(self, names: tuple[str, ...]) -> None:
+        config, body = self.preflight.cluster_objects(len(names))
         kind, space, name = Kind.of(body, "jobsets"), body["metadata"]["namespace"], body["metadata"]["name"]
         self._gone(lambda: self.api.delete(kind, space, name), lambda: self.api.read(kind, space, name) is not None)
         self._create(lambda: self.api.apply(config))
@@ -128,7 +128,7 @@ class PreflightRun:
         self.checks += [check_of(record) for record in records]
         if not any(record["name"].startswith("cluster-") for record in records):
             why = "the job ended without a result; see `kubectl get jobsets,workloads -A`"
-            self.checks.append(Check("cluster", False, None, f"{CLUSTER_WAIT_S} s", (), why))
+            self.checks.append(Check("cluster", False, None, f"{CLUSTER_WAIT_S} s", names, why))
 
     def _lines(self, kind: Kind, space: str, name: str) -> Iterable[dict]:
         """Results in the log of rank 0, once the JobSet has ended."""

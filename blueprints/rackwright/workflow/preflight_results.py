@@ -50,13 +50,12 @@ class Results:
         """passed, failed, or blocked: a check of all nodes failed, which is the fault of no single node."""
         if node in self.failed_nodes:
             return "failed"
-        of_all = [check for check in self.failures if not {*check.nodes} & self.failed_nodes]
+        of_all = [check for check in self.failures if check.nodes and not {*check.nodes} & self.failed_nodes]
         return "blocked" if of_all else "passed"
 
     def to_json(self) -> dict[str, Any]:
-        checks = [
-            {key: value for key, value in asdict(check).items() if value not in ("", False) or key == "passed"} for check in self.checks
-        ]
+        kept = ("detail", "skipped")
+        checks = [{key: value for key, value in asdict(check).items() if key not in kept or value} for check in self.checks]
         nodes = {node: self.result_of(node) for node in self.nodes}
         return {"version": VERSION, "stack": self.stack, "passed": self.passed, "nodes": nodes, "checks": checks}
 
@@ -68,8 +67,8 @@ class Results:
         root = ElementTree.Element("testsuites", name=f"preflight of {self.stack}")
         for name, checks in self._suites().items():
             failed, skipped = sum(not check.passed for check in checks), sum(check.skipped for check in checks)
-            numbers = {"tests": str(len(checks)), "failures": str(failed), "skipped": str(skipped)}
-            suite = ElementTree.SubElement(root, "testsuite", name=name, **numbers)
+            numbers = {"name": name, "tests": str(len(checks)), "failures": str(failed), "skipped": str(skipped)}
+            suite = ElementTree.SubElement(root, "testsuite", numbers)
             for check in checks:
                 title = check.name if len(check.nodes) == 1 or name != CLUSTER else f"{check.name} {' '.join(check.nodes)}"
                 case = ElementTree.SubElement(suite, "testcase", classname=f"preflight.{name}", name=title)

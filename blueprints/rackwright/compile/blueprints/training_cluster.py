@@ -61,14 +61,7 @@ def training_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=team_objects(
             context,
-            *queues(
-                pools,
-                QueueQuota.of(machine, pool, place.cloud),
-                context.namespace,
-                aws_topology_levels(machine) if pool.nics else (),
-                is_gated(context, pools),
-            ),
-            *extra_queues(context.catalog, place.cloud, extras, context.namespace),
+            *_queues(context, pools, extras),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
             allow_metrics(context.namespace),
@@ -77,6 +70,17 @@ def training_plan(context: CompileContext) -> StackPlan:
         expected_fabric=fabric_expectation(machine),
         pins=version_pins(releases, node_images(everything), addons),
         expires_on=context.expires_on,
+    )
+
+
+def _queues(context: CompileContext, pools: tuple[PoolPlan, ...], extras: tuple[PoolPlan, ...]) -> tuple[ManifestPlan, ...]:
+    """Queues of the sized pools and of each extra pool."""
+    machine, pool, cloud = context.machine, pools[0], context.candidate.cloud
+    levels = aws_topology_levels(machine) if pool.nics else ()
+    quota = QueueQuota.of(machine, pool, cloud)
+    return (
+        *queues(pools, quota, context.namespace, levels, is_gated(context, pools)),
+        *extra_queues(context.catalog, cloud, extras, context.namespace),
     )
 
 

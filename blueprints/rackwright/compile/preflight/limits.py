@@ -66,7 +66,7 @@ def cluster_limits(job: JobContext) -> dict[str, Any]:
 
 
 def busbw_floor(job: JobContext) -> float | None:
-    """GB/s of the all-reduce bus bandwidth: the published floor of the fabric, else a part of the line rate. None where no rate is known."""
+    """GB/s of the all-reduce bus bandwidth: the published floor of the fabric, else a part of the line rate. None where it is unknown."""
     expected = job.stack.expected_fabric
     if expected.busbw_floor_gb_s is not None:
         return expected.busbw_floor_gb_s

@@ -37,7 +37,7 @@ def check_selector(job: JobContext) -> dict[str, str]:
 
 
 def node_objects(job: JobContext, image: str) -> list[Body]:
-    """Namespace, scripts and DaemonSet. The checks are an init container: Kubernetes keeps its termination message, and does not restart it.
+    """Namespace, scripts and DaemonSet. The checks are an init container, whose termination message Kubernetes keeps.
 
     It is privileged to read the log of the kernel and to see all GPUs without requesting them, so that a missing GPU does not leave it
     pending. The host's network shows the RDMA devices, of which some are moved into pods (RDMA subsystem in exclusive mode).

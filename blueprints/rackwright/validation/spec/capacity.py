@@ -105,7 +105,7 @@ def fallback_entries_are_alike(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-86")
 def pool_names_are_unique(context: SpecContext) -> Iterator[Violation]:
-    """Pools must have different names, and cannot use a reserved name: system, gpu, neuron, default, accelerator, accelerators, preflight."""
+    """Pools have different names, and none is reserved: system, gpu, neuron, default, accelerator, accelerators, preflight."""
     taken: set[str] = set()
     for at, pool in extra_pools(context):
         own = pool.name in POOL_NAMES or pool.name.startswith(("gpu-", "neuron-"))

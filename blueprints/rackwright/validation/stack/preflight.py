@@ -17,10 +17,10 @@ def gate_has_nodes_to_check(context: StackContext) -> Iterator[Violation]:
         return
     pools = [pool for pool in plan.pools if pool.does_the_work]
     if not plan.runs_jobs or not pools:
-        why = f"the stack is a {plan.kind} without a queue for jobs"
-    elif any(pool.autoscaled for pool in pools):
-        why = f"the autoscaler creates the nodes of pool {next(pool.name for pool in pools if pool.autoscaled)} for jobs"
+        why = f"the blueprint {plan.kind} has no queue for jobs"
+    elif plan.fallback_pools:
+        why = "pools of a fallback get their nodes when jobs need them"
     else:
-        why = f"pool {pools[0].name} has {pools[0].machine}, which the check does not support"
+        why = f"pool {pools[0].name} has {pools[0].machine} without GPUs"
     at = At() / "blueprint" / "preflight" / "gate"
     yield Violation(at, "leave it out, or use a fixed number of GPU nodes", f"The queue cannot wait for checked nodes: {why}")

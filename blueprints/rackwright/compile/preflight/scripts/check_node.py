@@ -194,17 +194,25 @@ def locked_memory(limits: Limits) -> Iterator[Check]:
     yield check("memlock", unlimited, "unlimited" if unlimited else soft, "unlimited")
 
 
-CHECKS: tuple[Callable[[Limits], Iterator[Check]], ...] = (gpus, remapped_rows, nvlinks, xids, ports, disks, locked_memory)
+CHECKS: dict[str, Callable[[Limits], Iterator[Check]]] = {
+    "gpus": gpus,
+    "remapped-rows": remapped_rows,
+    "nvlinks": nvlinks,
+    "xids": xids,
+    "ports": ports,
+    "disks": disks,
+    "memlock": locked_memory,
+}
 
 
 def run(limits: Limits) -> list[Check]:
     """Every check; one that ends with an error is a failed check with its text."""
     results: list[Check] = []
-    for function in CHECKS:
+    for name, function in CHECKS.items():
         try:
             results += function(limits)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            results.append(check(function.__name__.replace("_", "-"), False, f"cannot be measured: {error}", "measured"))
+            results.append(check(name, False, f"cannot be measured: {error}", "measured"))
     return results
 
 
