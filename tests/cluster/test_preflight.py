@@ -31,20 +31,18 @@ def pods(api):
     for name, labels in (("gate-passed", {PREFLIGHT_LABEL: "passed"}), ("gate-new", {})):
         labels = {"kubernetes.io/hostname": name, "rackwright/role": "accelerator", **labels}
         amounts = {"cpu": "8", "memory": "16Gi", "pods": "20"}
+        status = {"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
         body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
         api.must_apply(body)
-        api.set_status(
-            body | {"status": {"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}}
-        )
+        api.set_status(body | {"status": status})
     space = "default"
     assert wait_until(lambda: api.items("v1", "ServiceAccount", space))
 
     def start(key: str) -> str:
         name = f"gate-{key.replace('.', '-')}"
         spec = {"nodeSelector": flavors[key], "containers": [container({"cpu": "6", "memory": "1Gi"})]}
-        api.must_apply(
-            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": space, "labels": {"app": name}}, "spec": spec}
-        )
+        metadata = {"name": name, "namespace": space, "labels": {"app": name}}
+        api.must_apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
         return name
 
     yield start

@@ -19,6 +19,7 @@ from rackwright.compile.nodes.fabric import fabric_expectation
 from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool, with_node_image
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
+from rackwright.compile.operators.cpu_queue import cpu_queue, default_requests
 from rackwright.compile.operators.devices import device_releases, efa_claims
 from rackwright.compile.operators.helm_releases import jobset, kueue, metrics_priority, monitoring
 from rackwright.compile.operators.preflight_gate import is_gated
@@ -61,7 +62,7 @@ def training_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=team_objects(
             context,
-            *_queues(context, pools, extras),
+            *_queues(context, everything[0], pools, extras),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
             allow_metrics(context.namespace),
@@ -73,14 +74,17 @@ def training_plan(context: CompileContext) -> StackPlan:
     )
 
 
-def _queues(context: CompileContext, pools: tuple[PoolPlan, ...], extras: tuple[PoolPlan, ...]) -> tuple[ManifestPlan, ...]:
-    """Queues of the sized pools and of each extra pool."""
+def _queues(
+    context: CompileContext, system: PoolPlan, pools: tuple[PoolPlan, ...], extras: tuple[PoolPlan, ...]
+) -> tuple[ManifestPlan, ...]:
+    """Queues of the sized pools, of each extra pool, and of the system nodes."""
     machine, pool, cloud = context.machine, pools[0], context.candidate.cloud
     levels = aws_topology_levels(machine) if pool.nics else ()
     quota = QueueQuota.of(machine, pool, cloud)
     return (
         *queues(pools, quota, context.namespace, levels, is_gated(context, pools)),
         *extra_queues(context.catalog, cloud, extras, context.namespace),
+        *cpu_queue(context.catalog, cloud, system, (pool.resource,), context.namespace),
     )
 
 
@@ -92,6 +96,7 @@ def team_objects(context: CompileContext, *objects: ManifestPlan) -> tuple[Manif
         service_account(namespace, ACCOUNT),
         *policies,
         *run_secrets(context.spec.workload, namespace),
+        default_requests(namespace),
         *objects,
         *team_access(namespace),
     )

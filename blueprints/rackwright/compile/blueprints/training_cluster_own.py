@@ -24,7 +24,7 @@ def own_training_plan(context: CompileContext) -> StackPlan:
         *own_queues(context, pool, rails, is_gated(context, (pool,))),
         allow_metrics(context.namespace, own_metrics(context)),
     )
-    return own_stack(context, pool, (*operators, on_any_node(kueue(operators, by_label=True))), manifests, pool.pod_security)
+    return own_stack(context, pool, (*operators, on_any_node(kueue(operators))), manifests, pool.pod_security)
 
 
 def own_queues(context: CompileContext, pool: PoolPlan, rails: Rails | None, gated: bool = False) -> tuple[ManifestPlan, ...]:

@@ -19,7 +19,11 @@ DEFAULT_FLAVOR = "accelerator"
 """The flavor of the sized pools; other pools have a flavor with their name."""
 PREFLIGHT = "preflight"
 """The queue and the flavor for checks of nodes, with the nodes of the sized pools whether or not they passed."""
-DEFAULT_NAMES = (CLUSTER_QUEUE, DEFAULT_QUEUE, DEFAULT_FLAVOR)
+CPU = "cpu"
+"""The queue and the flavor for jobs without accelerators."""
+CHECKED_FLAVOR = "accelerator-passed"
+"""The flavor with the gate. Another name, because Kueue does not change the labels of a flavor with a topology."""
+DEFAULT_NAMES = (CLUSTER_QUEUE, DEFAULT_QUEUE, DEFAULT_FLAVOR, CHECKED_FLAVOR)
 
 
 def aws_topology_levels(machine: Machine) -> tuple[str, ...]:
@@ -53,15 +57,15 @@ def queues(
     gated: jobs start on nodes that passed `rackwright preflight`, and its own jobs use a queue without this condition.
     """
     are_alternatives = len({pool.preference for pool in pools}) > 1
-    levels = () if are_alternatives else levels
+    levels, flavor = () if are_alternatives else levels, CHECKED_FLAVOR if gated else DEFAULT_FLAVOR
     checks = capacity_check(pools) if are_alternatives else ()
     topology = obj(API, "Topology", "fabric", spec={"levels": [{"nodeLabel": label} for label in levels]})
     return (
         *([ManifestPlan("queue.topology", topology, AFTER_KUEUE)] if levels else []),
-        _flavor(DEFAULT_FLAVOR, pools[0], bool(levels), gated),
+        _flavor(flavor, pools[0], bool(levels)),
         *checks,
-        _cluster_queue(_nominal_quota(pools, quota), namespace, DEFAULT_FLAVOR, has_check=are_alternatives),
-        _local_queue(namespace),
+        cluster_queue(_nominal_quota(pools, quota), namespace, flavor, has_check=are_alternatives),
+        local_queue(namespace),
         *(_preflight_queue(pools, quota, namespace) if gated else ()),
         *(
             ManifestPlan(f"queue.priority.{n}", obj(API, "WorkloadPriorityClass", n, value=value, description=text), AFTER_KUEUE)
@@ -78,8 +82,8 @@ def extra_queues(catalog: Catalog, cloud: str, pools: tuple[PoolPlan, ...], name
         quota = QueueQuota.of(catalog.machine(pool.machine), pool, cloud)
         manifests += [
             _flavor(pool.name, pool, topology=False),
-            _cluster_queue(_nominal_quota((pool,), quota), namespace, pool.name, pool.name),
-            _local_queue(namespace, pool.name, pool.name),
+            cluster_queue(_nominal_quota((pool,), quota), namespace, pool.name, pool.name),
+            local_queue(namespace, pool.name, pool.name),
         ]
     return tuple(manifests)
 
@@ -88,15 +92,16 @@ def _preflight_queue(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: 
     """Its quota is that of the same nodes again: a check beside running jobs waits for free nodes."""
     return (
         _flavor(PREFLIGHT, pools[0], topology=False),
-        _cluster_queue(_nominal_quota(pools, quota), namespace, PREFLIGHT, PREFLIGHT),
-        _local_queue(namespace, PREFLIGHT, PREFLIGHT),
+        cluster_queue(_nominal_quota(pools, quota), namespace, PREFLIGHT, PREFLIGHT),
+        local_queue(namespace, PREFLIGHT, PREFLIGHT),
     )
 
 
-def _flavor(name: str, pool: PoolPlan, topology: bool, gated: bool = False) -> ManifestPlan:
-    """A flavor of the sized pools or of the pool with its name. gated: of nodes that passed the check."""
+def _flavor(name: str, pool: PoolPlan, topology: bool) -> ManifestPlan:
+    """A flavor of the sized pools, or of the pool with its name."""
     sized = {ROLE_LABEL: dict(pool.labels).get(ROLE_LABEL, "accelerator")}
-    labels = (sized | ({PREFLIGHT_LABEL: PASSED} if gated else {})) if name in (DEFAULT_FLAVOR, PREFLIGHT) else {POOL_LABEL: name}
+    known = {DEFAULT_FLAVOR: sized, PREFLIGHT: sized, CHECKED_FLAVOR: sized | {PREFLIGHT_LABEL: PASSED}}
+    labels = dict(known.get(name, {POOL_LABEL: name}))
     if pool.topology:
         labels |= {"cloud.google.com/gke-tpu-accelerator": pool.accelerator_label, "cloud.google.com/gke-tpu-topology": pool.topology}
     spec: Body = {"nodeLabels": labels, "tolerations": pool.tolerations} | ({"topologyName": "fabric"} if topology else {})
@@ -123,10 +128,10 @@ def _nominal_quota(pools: tuple[PoolPlan, ...], quota: QueueQuota) -> dict[str, 
     return nominal | {resource: amount * nodes for resource, amount in quota.devices}
 
 
-def _cluster_queue(
+def cluster_queue(
     nominal: dict[str, int | str], namespace: str, flavor: str, name: str = CLUSTER_QUEUE, has_check: bool = False
 ) -> ManifestPlan:
-    """nominal: resource -> amount of the flavor. has_check: jobs are admitted after the capacity check."""
+    """A queue with one flavor. nominal: resource -> amount of the flavor. has_check: jobs are admitted after the capacity check."""
     resources = [{"name": resource, "nominalQuota": amount} for resource, amount in nominal.items()]
     spec: Body = {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
@@ -140,6 +145,7 @@ def _cluster_queue(
     return ManifestPlan(_key("cluster-queue", name), obj(API, "ClusterQueue", name, spec=spec), after)
 
 
-def _local_queue(namespace: str, name: str = DEFAULT_QUEUE, cluster_queue: str = CLUSTER_QUEUE) -> ManifestPlan:
-    body = obj(API, "LocalQueue", name, namespace, {"clusterQueue": cluster_queue})
-    return ManifestPlan(_key("local-queue", name), body, (*AFTER_KUEUE, _key("cluster-queue", cluster_queue)))
+def local_queue(namespace: str, name: str = DEFAULT_QUEUE, queue: str = CLUSTER_QUEUE) -> ManifestPlan:
+    """The queue of a namespace. queue: the cluster's queue that it uses."""
+    body = obj(API, "LocalQueue", name, namespace, {"clusterQueue": queue})
+    return ManifestPlan(_key("local-queue", name), body, (*AFTER_KUEUE, _key("cluster-queue", queue)))

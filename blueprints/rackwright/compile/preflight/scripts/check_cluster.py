@@ -51,7 +51,7 @@ def report(name: str, passed: bool, measured: Any, limit: Any, nodes: list[str],
     return result
 
 
-class Handler(socketserver.StreamRequestHandler):
+class CommandHandler(socketserver.StreamRequestHandler):
     """Runs one command and answers with its status and output."""
 
     def handle(self) -> None:
@@ -65,14 +65,14 @@ class Handler(socketserver.StreamRequestHandler):
         self.wfile.write(json.dumps({"status": done.returncode, "output": done.stdout.decode(errors="replace")}).encode())
 
 
-class Server(socketserver.ThreadingTCPServer):
+class CommandServer(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
 
 
 def serve() -> None:
     """Runs the commands of rank 0 until it has finished."""
-    with Server((os.environ.get("PREFLIGHT_ADDRESS", ""), port()), Handler) as server:
+    with CommandServer((os.environ.get("PREFLIGHT_ADDRESS", ""), port()), CommandHandler) as server:
         server.serve_forever(poll_interval=0.2)
 
 
