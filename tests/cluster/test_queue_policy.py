@@ -36,10 +36,10 @@ def job(namespace: str, name: str, requests: dict[str, str], queue: str = "defau
 
 def test_a_job_without_accelerators_is_refused_in_default_and_named_its_queue(api, team):
     answer = api.apply(job(team, "prepare", {"cpu": "1"}), dry_run=True)
-    assert "no container requests nvidia.com/gpu; label the job with kueue.x-k8s.io/queue-name: cpu" in answer.message
+    assert "no container requests nvidia.com/gpu; label the job with kueue.x-k8s.io/queue-name: system" in answer.message
 
 
-@pytest.mark.parametrize(("requests", "queue"), [(GPU, "default"), ({"cpu": "1"}, "cpu"), ({"cpu": "1"}, "")])
+@pytest.mark.parametrize(("requests", "queue"), [(GPU, "default"), ({"cpu": "1"}, "system"), ({"cpu": "1"}, "")])
 def test_other_jobs_are_accepted(api, team, requests, queue):
     assert api.apply(job(team, "other", requests, queue), dry_run=True).message == ""
 

@@ -13,7 +13,7 @@ CLUSTER_SCOPED_KINDS = (
 )  # fmt: skip
 """Cluster-scoped kinds in plans; volumes already contain the stack's name."""
 SYSTEM_QUEUE = (
-    *("queue.flavor.cpu", "queue.cluster-queue.cpu", "queue.local-queue.cpu"),
+    *("queue.flavor.system", "queue.cluster-queue.system", "queue.local-queue.system"),
     *("queue.policy", "queue.policy.binding"),
 )
 """Keys of the queue for jobs without accelerators, and of the policy that refers to it."""

@@ -12,9 +12,9 @@ from rackwright.compile.nodes.capacity import pool_bounds
 from rackwright.compile.nodes.fabric import fabric_expectation
 from rackwright.compile.nodes.pools import accelerator_pool, system_pool
 from rackwright.compile.operators.addons import gke_addons
-from rackwright.compile.operators.cpu_queue import cpu_queue
 from rackwright.compile.operators.helm_releases import jobset, kueue
 from rackwright.compile.operators.queues import QueueQuota, queues
+from rackwright.compile.operators.system_queue import system_queue
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, PlacePlan, PoolPlan, StackPlan
 
@@ -41,7 +41,7 @@ def tpu_plan(context: CompileContext) -> StackPlan:
         manifests=team_objects(
             context,
             *queues(slices, QueueQuota.of(context.machine, slices[0], place.cloud), context.namespace),
-            *cpu_queue(context.catalog, place.cloud, system, (slices[0].resource,), context.namespace),
+            *system_queue(context.catalog, place.cloud, system, (slices[0].resource,), context.namespace),
             *storage_classes(context.spec.name, slices),
         ),
         services=GKE_SERVICES,

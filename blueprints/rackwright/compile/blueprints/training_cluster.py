@@ -19,12 +19,12 @@ from rackwright.compile.nodes.fabric import fabric_expectation
 from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool, with_node_image
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
-from rackwright.compile.operators.cpu_queue import cpu_queue, default_requests
 from rackwright.compile.operators.devices import device_releases, efa_claims
 from rackwright.compile.operators.helm_releases import jobset, kueue, metrics_priority, monitoring
 from rackwright.compile.operators.preflight_gate import is_gated
 from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.compile.operators.queues import QueueQuota, aws_topology_levels, extra_queues, queues
+from rackwright.compile.operators.system_queue import default_requests, system_queue
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.compile.storage.lustre import lustre_plan, lustre_volume, with_lustre_interfaces
 from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, ManifestPlan, PoolPlan, ReleasePlan, StackPlan
@@ -84,7 +84,7 @@ def _queues(
     return (
         *queues(pools, quota, context.namespace, levels, is_gated(context, pools)),
         *extra_queues(context.catalog, cloud, extras, context.namespace),
-        *cpu_queue(context.catalog, cloud, system, (pool.resource,), context.namespace),
+        *system_queue(context.catalog, cloud, system, (pool.resource,), context.namespace),
     )
 
 

@@ -17,15 +17,15 @@ def bodies(plan) -> dict[str, dict]:
 @pytest.mark.parametrize("name", NEW)
 def test_jobs_without_accelerators_run_on_system_nodes(name):
     found = bodies(NEW[name]())
-    assert found["queue.flavor.cpu"]["spec"] == {"nodeLabels": {"rackwright/role": "system"}}
-    (group,) = found["queue.cluster-queue.cpu"]["spec"]["resourceGroups"]
+    assert found["queue.flavor.system"]["spec"] == {"nodeLabels": {"rackwright/role": "system"}}
+    (group,) = found["queue.cluster-queue.system"]["spec"]["resourceGroups"]
     assert group["coveredResources"] == ["cpu", "memory"]
     assert all(int(str(row["nominalQuota"]).removesuffix("Gi")) > 0 for row in group["flavors"][0]["resources"])
-    assert found["queue.local-queue.cpu"]["metadata"]["name"] == "cpu"
+    assert found["queue.local-queue.system"]["metadata"]["name"] == "system"
 
 
 def test_the_quota_of_system_nodes_leaves_one_of_them_to_operators():
-    (group,) = bodies(plans.training_plan())["queue.cluster-queue.cpu"]["spec"]["resourceGroups"]
+    (group,) = bodies(plans.training_plan())["queue.cluster-queue.system"]["spec"]["resourceGroups"]
     quota = {row["name"]: row["nominalQuota"] for row in group["flavors"][0]["resources"]}
     system = next(pool for pool in plans.training_plan().pools if pool.role == "system")
     assert 0 < quota["cpu"] < Catalog.default().machine(system.machine).vcpus
@@ -40,7 +40,7 @@ def test_a_stack_in_an_existing_cluster_has_no_queue_of_system_nodes():
     shape = {"ttl": "14d", "cluster": {"name": "shared"}, "api_access": {"runner": "inside"}}
     keys = bodies(plans.compiled(plans.training_case(blueprint=shape))).keys()
     assert "queue.local-queue" in keys
-    assert not any(key.endswith(".cpu") or key.startswith("queue.policy") for key in keys)
+    assert not any(key.endswith(".system") or key.startswith("queue.policy") for key in keys)
 
 
 @pytest.mark.parametrize("build", [plans.training_plan, own_plans.own_training_plan])

@@ -1,10 +1,10 @@
-"""Queue `cpu` for jobs without accelerators: they run on system nodes, and the queue `default` refuses them."""
+"""Queue `system` for jobs without accelerators: they run on system nodes, and the queue `default` refuses them."""
 
 from rackwright.catalog.read import Catalog
 from rackwright.compile.kubernetes.manifests import obj
 from rackwright.compile.nodes.allocatable import cpus_for_jobs, memory_gib_for_jobs
 from rackwright.compile.operators.capacity_check import AFTER_KUEUE, API
-from rackwright.compile.operators.queues import CPU, DEFAULT_QUEUE, cluster_queue, local_queue
+from rackwright.compile.operators.queues import DEFAULT_QUEUE, SYSTEM, cluster_queue, local_queue
 from rackwright.stackplan import ManifestPlan, PoolPlan
 from rackwright.stackplan.labels import ROLE_LABEL
 
@@ -16,16 +16,16 @@ POLICY = "accelerator-jobs"
 ADMISSION = "admissionregistration.k8s.io/v1"
 
 
-def cpu_queue(catalog: Catalog, cloud: str, system: PoolPlan, resources: tuple[str, ...], namespace: str) -> tuple[ManifestPlan, ...]:
+def system_queue(catalog: Catalog, cloud: str, system: PoolPlan, resources: tuple[str, ...], namespace: str) -> tuple[ManifestPlan, ...]:
     """Flavor and queue of the system nodes, and the policy for `default`. resources: of accelerators, such as nvidia.com/gpu."""
     machine = catalog.machine(system.machine)
     memory_gib = JOB_NODES * memory_gib_for_jobs(machine, system, cloud)
     nominal: dict[str, int | str] = {"cpu": JOB_NODES * cpus_for_jobs(machine), "memory": f"{memory_gib}Gi"}
-    flavor = obj(API, "ResourceFlavor", CPU, spec={"nodeLabels": {ROLE_LABEL: system.role}})
+    flavor = obj(API, "ResourceFlavor", SYSTEM, spec={"nodeLabels": {ROLE_LABEL: system.role}})
     return (
-        ManifestPlan(f"queue.flavor.{CPU}", flavor, AFTER_KUEUE),
-        cluster_queue(nominal, namespace, CPU, CPU),
-        local_queue(namespace, CPU, CPU),
+        ManifestPlan(f"queue.flavor.{SYSTEM}", flavor, AFTER_KUEUE),
+        cluster_queue(nominal, namespace, SYSTEM, SYSTEM),
+        local_queue(namespace, SYSTEM, SYSTEM),
         *_accelerator_jobs(resources, namespace),
     )
 
@@ -53,7 +53,7 @@ def _accelerator_jobs(resources: tuple[str, ...], namespace: str) -> tuple[Manif
             "resourceRules": matched,
         },
         "matchConditions": [{"name": "default-queue", "expression": queued}],
-        "validations": [{"expression": _requests_any(resources), "message": f"{needed}; label the job with {label}: {CPU}"}],
+        "validations": [{"expression": _requests_any(resources), "message": f"{needed}; label the job with {label}: {SYSTEM}"}],
     }
     policy = obj(ADMISSION, "ValidatingAdmissionPolicy", POLICY, spec=spec)
     bound = obj(ADMISSION, "ValidatingAdmissionPolicyBinding", POLICY, spec={"policyName": POLICY, "validationActions": ["Deny"]})
