@@ -32,7 +32,7 @@ LIMITS: dict[str, Any] = {
     "port_gbps": 400,
     "firmware": "",
     "local_disks": 8,
-    "locks_memory": False,
+    "locked_bytes": 0,
 }
 
 

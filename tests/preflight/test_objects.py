@@ -43,7 +43,7 @@ def test_limits_of_nodes_come_from_the_plan_and_the_catalog():
         "port_gbps": 0,
         "firmware": "",
         "local_disks": 8,
-        "locks_memory": True,
+        "locked_bytes": 2 * 1024**4,
     }
 
 

@@ -9,7 +9,8 @@ from rackwright.stackplan.labels import ROLE_LABEL
 
 CLUSTER_SCOPED_KINDS = (
     "Topology", "ResourceFlavor", "ClusterQueue", "WorkloadPriorityClass", "PriorityClass", "AdmissionCheck", "ProvisioningRequestConfig",
-    "NodePool", "EC2NodeClass", "StorageClass", "DeviceClass", "ClusterRole", "ClusterRoleBinding",
+    "NodePool", "EC2NodeClass", "StorageClass", "DeviceClass", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
 )  # fmt: skip
 """Cluster-scoped kinds in plans; volumes already contain the stack's name."""
 SYSTEM_QUEUE = (
@@ -18,7 +19,7 @@ SYSTEM_QUEUE = (
 )
 """Keys of the queue for jobs without accelerators, and of the policy that refers to it."""
 REFERENCE_FIELDS = (
-    "topologyName", "clusterQueue", "onFlavors", "priorityClassName", "storageClassName", "deviceClassName",
+    "topologyName", "clusterQueue", "policyName", "onFlavors", "priorityClassName", "storageClassName", "deviceClassName",
     "kueue.x-k8s.io/priority-class",
 )  # fmt: skip
 """Fields that contain the name of such an object"""

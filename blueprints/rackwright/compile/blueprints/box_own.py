@@ -29,7 +29,7 @@ def own_box_plan(context: CompileContext) -> StackPlan:
     operators = own_operators(context, None)
     releases = operators if image else (*operators, on_any_node(kueue(operators)))
     work = tuple(_container(context, pool, image)) if image else own_queues(context, pool, None)
-    manifests = team_objects(context, *own_objects(context, None), *work)
+    manifests = team_objects(context, (pool,), *own_objects(context, None), *work)
     return own_stack(context, pool, releases, manifests, pool.pod_security, (("box", image),) if image else ())
 
 

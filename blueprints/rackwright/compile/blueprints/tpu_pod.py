@@ -40,6 +40,7 @@ def tpu_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=team_objects(
             context,
+            slices,
             *queues(slices, QueueQuota.of(context.machine, slices[0], place.cloud), context.namespace),
             *system_queue(context.catalog, place.cloud, system, (slices[0].resource,), context.namespace),
             *storage_classes(context.spec.name, slices),

@@ -13,6 +13,7 @@ from rackwright.compile.kubernetes.manifests import (
     service_account,
     team_access,
 )
+from rackwright.compile.kubernetes.tenancy import default_account, least_rights, team_quota
 from rackwright.compile.network.address_plan import eks_network, existing_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.fabric import fabric_expectation
@@ -62,6 +63,7 @@ def training_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=team_objects(
             context,
+            clients,
             *_queues(context, everything[0], pools, extras),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
@@ -88,8 +90,11 @@ def _queues(
     )
 
 
-def team_objects(context: CompileContext, *objects: ManifestPlan) -> tuple[ManifestPlan, ...]:
-    """Service account, network policies that allow what jobs need, the secrets of the spec, then `objects`, then the role of the team."""
+def team_objects(context: CompileContext, pools: tuple[PoolPlan, ...], *objects: ManifestPlan) -> tuple[ManifestPlan, ...]:
+    """Service account, network policies that allow what jobs need, the secrets of the spec, then `objects`, then the limits of the team.
+
+    pools: those of the jobs.
+    """
     namespace = context.namespace
     policies = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud), allow_within(namespace))
     return (
@@ -99,6 +104,9 @@ def team_objects(context: CompileContext, *objects: ManifestPlan) -> tuple[Manif
         default_requests(namespace),
         *objects,
         *team_access(namespace),
+        team_quota(namespace, pools),
+        default_account(namespace),
+        *least_rights(namespace, pools[0].pod_security),
     )
 
 

@@ -20,6 +20,7 @@ def own_training_plan(context: CompileContext) -> StackPlan:
     operators = (*own_operators(context, rails), on_any_node(jobset()))
     manifests = team_objects(
         context,
+        (pool,),
         *own_objects(context, rails),
         *own_queues(context, pool, rails, is_gated(context, (pool,))),
         allow_metrics(context.namespace, own_metrics(context)),

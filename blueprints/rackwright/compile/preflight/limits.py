@@ -43,7 +43,7 @@ def node_limits(job: JobContext) -> dict[str, Any]:
         "port_gbps": port_gbps(nic, job),
         "firmware": options.firmware or "",
         "local_disks": (machine.local_nvme_count or 0) if job.pool.local_nvme else 0,
-        "locks_memory": uses_fabric,
+        "locked_bytes": (machine.memory_bytes or 0) if uses_fabric else 0,
     }
 
 

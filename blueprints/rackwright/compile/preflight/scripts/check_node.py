@@ -185,13 +185,13 @@ def disks(limits: Limits) -> Iterator[Check]:
 
 
 def locked_memory(limits: Limits) -> Iterator[Check]:
-    """RDMA registers memory, which the process locks."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    unlimited = soft == resource.RLIM_INFINITY
-    if not limits["locks_memory"]:
+    """RDMA registers memory, which the process locks: at most that of the node."""
+    if not limits["locked_bytes"]:
         yield skipped("memlock", "the plan uses no RDMA")
         return
-    yield check("memlock", unlimited, "unlimited" if unlimited else soft, "unlimited")
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    unlimited = soft == resource.RLIM_INFINITY
+    yield check("memlock", unlimited or soft >= limits["locked_bytes"], "unlimited" if unlimited else soft, limits["locked_bytes"])
 
 
 CHECKS: dict[str, Callable[[Limits], Iterator[Check]]] = {
