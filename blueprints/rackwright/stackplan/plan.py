@@ -16,8 +16,8 @@ from rackwright.stackplan.storage import BucketPlan, LustrePlan
 STACK_PLAN_VERSION = "stack/1"
 BOX_CONTAINER = "box.container"
 """Key of the StatefulSet with the container of a box in a cluster."""
-PREFLIGHT_QUEUE = "queue.local-queue.preflight"
-"""Key of the queue for checks of nodes, where only nodes that passed them run other jobs."""
+PREFLIGHT_QUEUE, PREFLIGHT_FLAVOR = "queue.local-queue.preflight", "queue.flavor.preflight"
+"""Keys of the queue and the flavor for checks of nodes, where only nodes that passed them run other jobs."""
 LAYERS = ("base", "cluster", "operators", "workloads")
 """base: network, key, buckets, file system. cluster: control plane, add-ons, pools, alarms, identities of pods. operators: Helm releases
 and their namespaces. workloads: team namespaces and manifests. A box has base (with its alarms) and workloads."""

@@ -12,7 +12,7 @@ from rackwright.compile.preflight.limits import cluster_limits, node_limits
 from rackwright.spec.workload_parts import Run
 from rackwright.stackplan.labels import FAILED, PREFLIGHT_LABEL, ROLE_LABEL
 from rackwright.stackplan.operators import GPU_OPERATOR
-from rackwright.stackplan.plan import PREFLIGHT_QUEUE
+from rackwright.stackplan.plan import PREFLIGHT_FLAVOR, PREFLIGHT_QUEUE
 
 NAME = "preflight"
 FOLDER = "/preflight"
@@ -105,7 +105,7 @@ def _in_preflight_queue(job: JobContext, body: Body) -> None:
     """The queue for checks, where the stack has one, with its nodes instead of those that passed."""
     if not job.stack.has_gated_queue:
         return
-    queue, flavor = job.object(PREFLIGHT_QUEUE), job.object("queue.flavor.preflight")
+    queue, flavor = job.object(PREFLIGHT_QUEUE), job.object(PREFLIGHT_FLAVOR)
     if queue is None or flavor is None:
         raise KeyError(PREFLIGHT_QUEUE)
     body["metadata"]["labels"][QUEUE_LABEL] = queue["metadata"]["name"]
