@@ -95,6 +95,7 @@ class ControlPlane:
             f"--cert-dir={self.folder}",
             f"--token-auth-file={tokens}",
             "--authorization-mode=RBAC",
+            "--allow-privileged=true",  # as in EKS, GKE and kubeadm; Pod Security decides per namespace
             "--disable-admission-plugins=TaintNodesByCondition",  # its taint is removed by the controller of real nodes
             "--allow-privileged=true",  # as managed control planes; pod security levels of namespaces still apply
             "--service-cluster-ip-range=10.96.0.0/16",

@@ -6,7 +6,7 @@ from typing import Any
 from rackwright.catalog import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.stackplan import PoolPlan, ReleasePlan, StackPlan
-from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES
+from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, PASSED, PREFLIGHT_LABEL
 from rackwright.units import GIB, MIB
 
 from tests.compile.contracts import chart_values
@@ -36,6 +36,7 @@ def node(plan: StackPlan, pool: PoolPlan, number: int) -> Body:
         "node.kubernetes.io/instance-type": pool.machine,
         "topology.kubernetes.io/zone": pool.zones[number % len(pool.zones)],
         **dict(pool.labels),
+        PREFLIGHT_LABEL: PASSED,
         **({TPU_LABELS[0]: pool.accelerator_label, TPU_LABELS[1]: pool.topology} if pool.topology else {}),
     }
     amounts = {

@@ -10,7 +10,7 @@ from rackwright.compile.compile_context import RunningStack
 from rackwright.stackplan import VersionPins
 from rackwright.validation.stack import check
 
-from tests.compile.found import objects, one, release
+from tests.compile.found import manifest, objects, one, release
 from tests.own_plans import OWN, RAILS, TAINTS, own_box_case, own_fleet_case, own_training_case, own_training_plan, place
 from tests.plans import TODAY, compiled
 
@@ -31,7 +31,7 @@ def test_jobs_servers_boxes_and_their_device_plugins_tolerate_the_taints_of_the_
         server["spec"]["template"]["spec"],
         group["leaderTemplate"]["spec"],
         group["workerTemplate"]["spec"],
-        one(plan, "ResourceFlavor")["spec"],
+        manifest(plan, "queue.flavor")["spec"],
         one(plan, "NicClusterPolicy")["spec"],
         gpus["daemonsets"],
         gpus["node-feature-discovery"]["worker"],

@@ -8,7 +8,7 @@ from rackwright.compile.compile import compile_plan
 from rackwright.compile.compile_context import RunningStack
 from rackwright.stackplan import VersionPins
 
-from tests.compile.found import objects, one, release
+from tests.compile.found import manifest, objects, one, release
 from tests.own_plans import OWN, RAILS, own_box_case, own_training_case, own_training_plan, place
 from tests.plans import TODAY, compiled
 
@@ -54,7 +54,8 @@ def test_one_object_labels_every_node_of_the_group():
 def test_jobs_are_placed_by_rack_and_host():
     levels = one(own_training_plan(), "Topology")["spec"]["levels"]
     assert [level["nodeLabel"] for level in levels] == ["rackwright/rack", "kubernetes.io/hostname"]
-    assert one(own_training_plan(), "ResourceFlavor")["spec"]["nodeLabels"] == {"rackwright/role": "llama-own.accelerator"}
+    labels = manifest(own_training_plan(), "queue.flavor")["spec"]["nodeLabels"]
+    assert labels == {"rackwright/role": "llama-own.accelerator", "rackwright/preflight": "passed"}
 
 
 def test_topology_labels_of_the_inventory_replace_racks():
@@ -130,7 +131,7 @@ def test_nccl_is_pinned_to_the_fabric_and_never_uses_tcp(mode, devices):
 
 
 def test_the_queue_has_every_port_of_every_node():
-    covered = one(own_training_plan(), "ClusterQueue")["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
+    covered = manifest(own_training_plan(), "queue.cluster-queue")["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
     quota = {row["name"]: row["nominalQuota"] for row in covered}
     assert quota["nvidia.com/gpu"] == 32
     assert [quota[f"nvidia.com/rail_{n}"] for n in range(8)] == [4] * 8

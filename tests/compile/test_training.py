@@ -77,7 +77,6 @@ def test_disk_that_a_job_reserves_needs_no_quota():
     (kueue,) = [release for release in plans.training_plan().releases if release.name == "kueue"]
     config = yaml.safe_load(kueue.values["managerConfig"]["controllerManagerConfigYaml"])
     assert config["resources"]["excludeResourcePrefixes"] == ["ephemeral-storage"]
-    assert {"kube-system", "kueue-system"} <= set(config["managedJobsNamespaceSelector"]["matchExpressions"][0]["values"])
 
 
 def test_metrics_cannot_fill_the_disk_of_a_system_node():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan import ManifestPlan
+from rackwright.stackplan.labels import PASSED, PREFLIGHT_LABEL
 from rackwright_pulumi.blueprints.tpu_pod import TpuPod
 from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
 from rackwright_pulumi.testing import record
@@ -81,7 +82,7 @@ def test_pods_land_on_the_machines_of_the_plan(name):
     works = [pool for pool in context.stack.pools if pool.does_the_work]
     own = {key: value for key, value in spec["nodeSelector"].items() if key.startswith("rackwright/")}
     assert own
-    assert all(own.items() <= dict(pool.labels).items() for pool in works)
+    assert all(own.items() <= (dict(pool.labels) | {PREFLIGHT_LABEL: PASSED}).items() for pool in works)
     assert {(t["key"], t["value"], t["effect"]) for t in spec["tolerations"]} == {
         (t.key, t.value, t.effect) for pool in works for t in pool.taints
     }

@@ -94,7 +94,8 @@ def test_every_shared_storage_is_mounted_and_disks_of_the_system_are_not(job):
 
 def test_the_job_waits_in_the_queue_and_runs_under_as_few_racks_as_possible(job):
     made = job_of(job)
-    (queue,) = job.objects("LocalQueue")
+    queue = job.object("queue.local-queue")
+    assert queue
     assert made.body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == queue["metadata"]["name"]
     assert made.namespace == queue["metadata"]["namespace"]
     levels = [level["nodeLabel"] for level in job.object("queue.topology")["spec"]["levels"]]

@@ -12,13 +12,13 @@ from typer.main import get_command
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
-CLUSTER = ["choose", "build", "kubeconfig", "preflight"]
+CLUSTER = ["choose", "build", "kubeconfig", "nodes"]
 STEPS = {
-    "llama-70b-sft": [*CLUSTER, "job", "status", "logs", "stop", "dashboard", "teardown"],
+    "llama-70b-sft": [*CLUSTER, "preflight", "job", "status", "logs", "stop", "dashboard", "teardown"],
     "gemma-pretrain": [*CLUSTER, "job", "status", "logs", "stop", "teardown"],
-    "chat-eks": [*CLUSTER, "status", "logs", "dashboard", "teardown"],
-    "llama-70b-onprem": [*CLUSTER, "job", "status", "logs", "stop", "dashboard", "teardown"],
-    "chat-onprem": [*CLUSTER, "status", "logs", "dashboard", "teardown"],
+    "chat-eks": [*CLUSTER, "preflight", "status", "logs", "dashboard", "teardown"],
+    "llama-70b-onprem": [*CLUSTER, "preflight", "job", "status", "logs", "stop", "dashboard", "teardown"],
+    "chat-onprem": [*CLUSTER, "preflight", "status", "logs", "dashboard", "teardown"],
     "mistral-7b-qlora": ["choose", "build", "connect", "teardown"],
 }
 
@@ -53,7 +53,7 @@ def test_commands_name_objects_of_the_stack(stack):
     words = [word for command in commands.values() for word in command.split()]
     assert {words[n + 1] for n, word in enumerate(words) if word == "-n"} <= spaces
     pool = next(pool for pool in decided.plan.pools if pool.does_the_work)
-    assert f"rackwright/role={dict(pool.labels)['rackwright/role']}" in commands["preflight"]
+    assert f"rackwright/role={dict(pool.labels)['rackwright/role']}" in commands["nodes"]
     assert ("--outputs" in commands.get("job", "")) == (name == "gemma-pretrain"), "its bucket has no name before the stack"
 
 
@@ -102,6 +102,7 @@ def test_a_box_on_own_servers_has_no_job_to_submit(tmp_path, capsys, kind):
     assert [name for name in steps if name not in ("kubeconfig", "dashboard")] == [
         "choose",
         "build",
+        "nodes",
         "preflight",
         "status",
         "logs",

@@ -273,6 +273,8 @@ FABRIC_ENVIRONMENT = sourced_table(
     same(words, "only notes"),
 )
 
+PREFLIGHT_LIMITS = sourced_table("preflight_limits.csv", "name", same(text, "name value"), same(words, "notes"))
+
 CAPACITY_RULES = sourced_table(
     "capacity_rules.csv",
     "cloud capacity family rule",

@@ -47,7 +47,7 @@ def job(
     decided = session.decided()
     made = _job(session, decided, name, outputs)
     if submitted:
-        _require_record(session, decided)
+        require_record(session, decided)
         _submit(session, made, kubeconfig, context, dry=dry, detached=detached)
     else:
         _write(made, directory, as_json)
@@ -115,7 +115,7 @@ def _submit(session: Session, made: "Job", kubeconfig: Path | None, context: str
         raise typer.Exit(NOT_FEASIBLE)
 
 
-def _require_record(session: Session, decided: "Decided") -> None:
+def require_record(session: Session, decided: "Decided") -> None:
     """A job needs the machines that were built, so its decision must be recorded."""
     if not decided.recorded:
         reason = "No decision is recorded, so the machines of the cluster are not known"

@@ -9,11 +9,17 @@ from rackwright.stackplan.labels import ROLE_LABEL
 
 CLUSTER_SCOPED_KINDS = (
     "Topology", "ResourceFlavor", "ClusterQueue", "WorkloadPriorityClass", "PriorityClass", "AdmissionCheck", "ProvisioningRequestConfig",
-    "NodePool", "EC2NodeClass", "StorageClass", "DeviceClass", "ClusterRole", "ClusterRoleBinding",
+    "NodePool", "EC2NodeClass", "StorageClass", "DeviceClass", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
 )  # fmt: skip
 """Cluster-scoped kinds in plans; volumes already contain the stack's name."""
+SYSTEM_QUEUE = (
+    *("queue.flavor.system", "queue.cluster-queue.system", "queue.local-queue.system"),
+    *("queue.policy", "queue.policy.binding"),
+)
+"""Keys of the queue for jobs without accelerators, and of the policy that refers to it."""
 REFERENCE_FIELDS = (
-    "topologyName", "clusterQueue", "onFlavors", "priorityClassName", "storageClassName", "deviceClassName",
+    "topologyName", "clusterQueue", "policyName", "onFlavors", "priorityClassName", "storageClassName", "deviceClassName",
     "kueue.x-k8s.io/priority-class",
 )  # fmt: skip
 """Fields that contain the name of such an object"""
@@ -37,8 +43,13 @@ def as_tenant_stack(plan: StackPlan) -> StackPlan:
         ),
         identities=tuple(replace(identity, namespace=spaces.get(identity.namespace, identity.namespace)) for identity in plan.identities),
         namespaces=tuple((spaces.get(name, name), level) for name, level in plan.namespaces),
-        manifests=with_stack_names(tuple(m for m in plan.manifests if m.layer != "operators"), plan.name, spaces),
+        manifests=with_stack_names(tuple(m for m in plan.manifests if _is_of_tenant(m)), plan.name, spaces),
     )
+
+
+def _is_of_tenant(manifest: ManifestPlan) -> bool:
+    """Whether a stack in an existing cluster has the object: no operators, and no queue of system nodes, which belong to the cluster."""
+    return manifest.layer != "operators" and manifest.key not in SYSTEM_QUEUE
 
 
 def role_label_value(stack: str) -> str:

@@ -115,9 +115,14 @@ CODES = {
     "V-196": "a variable of a job that would change its fabric or its launch",
     "V-197": "a job that needs the outputs of its stack",
     "V-199": "a cluster that is not the one of the stack, or refuses a job",
+    "V-210": "a stack without GPU nodes that can be checked",
+    "V-211": "a check of nodes without an image",
+    "V-212": "a check of nodes whose image has no digest",
+    "V-214": "a cluster without nodes of the stack",
+    "V-215": "a cluster that refuses an object of a check",
     "W-name": "a folder whose name is not valid for a project",
     "W-not-a-folder": "a new project where a file exists",
     "W-not-empty": "a new project in a folder with files",
 }
 """B: errors of rackwright. C: compiler, listings. D: decision. E: estimates. F: files. G: recorded graphs. K: look-ups in an account.
-P: arguments of components. R: report. S: models and prices. U: usage. V: jobs. W: new projects."""
+P: arguments of components. R: report. S: models and prices. U: usage. V: jobs, checks of nodes. W: new projects."""

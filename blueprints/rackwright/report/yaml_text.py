@@ -28,6 +28,14 @@ for _kind, (_pattern, _starts) in _AMBIGUOUS.items():
     _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(f"^(?:{_pattern})$"), list(_starts))
 
 
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    """Several lines as a block, such as scripts and configuration files."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
 def yaml_text(objects: Sequence[dict[str, Any]]) -> str:
     """One document per object."""
     return yaml.dump_all(objects, Dumper=_Dumper, sort_keys=False, width=WIDTH, allow_unicode=True)

@@ -164,6 +164,21 @@ Principal = Annotated[
 ]
 
 
+class PreflightOptions(Part):
+    """Check of GPU nodes (`rackwright preflight`) before the queue starts jobs on them."""
+
+    gate: Flag | None = None
+    """Start jobs only on nodes that passed the check; default: on with an `image`, for new clusters with a fixed number of GPU nodes."""
+    image: Id | None = None
+    """Container image with digest, with Python 3.10, Open MPI and nccl-tests; default: `run.image`."""
+    all_reduce: Text = "all_reduce_perf"
+    """Path of nccl-tests' all-reduce in the image."""
+    driver: Text | None = None
+    """GPU driver that every node must have, such as 580.95.05; default: the same on all nodes."""
+    firmware: Text | None = None
+    """Firmware that every RDMA port must have; default: the same on all nodes."""
+
+
 Certificate = Annotated[
     str,
     Field(
@@ -212,5 +227,7 @@ class Blueprint(Part):
     """Protections of data and cost; AWS only (N-15)."""
     notify: tuple[Annotated[str, Field(pattern=r"^\S+@\S+\.\S+$", description="an e-mail address")], ...] = ()
     """Email addresses that receive alerts about the budget, idle machines and the end of `ttl`; AWS only (N-16)."""
+    preflight: PreflightOptions = PreflightOptions()
+    """Check of the GPU nodes before jobs start on them."""
     ttl: Duration | None = None
     """Lifetime of the stack, counted from `rackwright choose`."""

@@ -9,9 +9,10 @@ from rackwright.stackplan.capacity import ADJACENT_MODES
 from rackwright.stackplan.labels import RESOURCES, ROLE_LABEL
 from rackwright.stackplan.storage import DiskPlan
 
-PRIVILEGED_FABRICS = ("efa", "infiniband", "roce", "tcpx", "tcpxo")
-"""Fabrics whose RDMA registers memory, or whose libraries and sockets are folders of the node: pods may lock memory and mount such folders
-only in a namespace of the level `privileged`."""
+MEMORY_LOCKING_FABRICS = ("efa", "infiniband", "roce")
+"""Fabrics whose RDMA registers memory, which pods may lock only in a namespace of the level `privileged`."""
+PRIVILEGED_FABRICS = (*MEMORY_LOCKING_FABRICS, "tcpx", "tcpxo")
+"""These, and fabrics whose libraries and sockets are folders of the node, which pods mount only in such a namespace."""
 
 IF_SHARED = Field(exclude_if=lambda value: value is None)
 """JSON of a pool with whole accelerators has no such key."""

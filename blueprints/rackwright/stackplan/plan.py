@@ -16,6 +16,8 @@ from rackwright.stackplan.storage import BucketPlan, LustrePlan
 STACK_PLAN_VERSION = "stack/1"
 BOX_CONTAINER = "box.container"
 """Key of the StatefulSet with the container of a box in a cluster."""
+PREFLIGHT_QUEUE, PREFLIGHT_FLAVOR = "queue.local-queue.preflight", "queue.flavor.preflight"
+"""Keys of the queue and the flavor for checks of nodes, where only nodes that passed them run other jobs."""
 LAYERS = ("base", "cluster", "operators", "workloads")
 """base: network, key, buckets, file system. cluster: control plane, add-ons, pools, alarms, identities of pods. operators: Helm releases
 and their namespaces. workloads: team namespaces and manifests. A box has base (with its alarms) and workloads."""
@@ -111,6 +113,11 @@ class StackPlan:
     def runs_jobs(self) -> bool:
         """Whether `rackwright job` can submit jobs: the stack has a LocalQueue. The queue of a box has no JobSets."""
         return self.kind is not BlueprintKind.BOX and any(manifest.body["kind"] == "LocalQueue" for manifest in self.manifests)
+
+    @property
+    def has_gated_queue(self) -> bool:
+        """Whether jobs start only on nodes that passed `rackwright preflight`, which has a queue of its own."""
+        return any(manifest.key == PREFLIGHT_QUEUE for manifest in self.manifests)
 
     @property
     def runs_container(self) -> bool:

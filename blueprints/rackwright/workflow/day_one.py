@@ -10,7 +10,7 @@ from rackwright.compile.jobs.environment import RANK_FIELD
 from rackwright.spec.inventory import Inventory
 from rackwright.spec.workload import TRAINING
 from rackwright.stackplan import BlueprintKind, PoolPlan, StackPlan
-from rackwright.stackplan.labels import EFA_RESOURCE, ROLE_LABEL
+from rackwright.stackplan.labels import EFA_RESOURCE, RESOURCES, ROLE_LABEL
 from rackwright.stackplan.operators import MONITORING, STACK_METRICS, MetricsEndpoint, installed_metrics
 from rackwright.workflow.decided import Decided
 
@@ -55,7 +55,10 @@ def _cluster_steps(decided: Decided, spec: str) -> Iterator[Step]:
         yield Step("kubeconfig", "Add the cluster to your kubeconfig", 'eval "$(pulumi stack output kubeconfigCommand)"')
     elif context := stack.place.account:
         yield Step("kubeconfig", "Select the cluster in your kubeconfig", f"kubectl config use-context {shlex.quote(context)}")
-    yield Step("preflight", f"Check that each node has {_devices(pool)}", _node_check(pool))
+    yield Step("nodes", f"Check that each node has {_devices(pool)}", _node_check(pool))
+    if pool.resource == RESOURCES["gpu"]:
+        gate = "; jobs start on nodes that passed" if stack.has_gated_queue else ""
+        yield Step("preflight", f"Check GPUs, fabric and storage of the nodes{gate}", f"rackwright preflight {spec} --submit")
     if stack.runs_container:
         yield Step("status", "Show the container", f"kubectl get pods -n {namespace} -l app={BOX}")
         yield Step("logs", "Follow the log of the container", f"kubectl logs -n {namespace} -l app={BOX} -f --tail=100")

@@ -79,6 +79,8 @@ class Decision:
     """Whether EKS made the access entry of the cluster's creator, as in clusters of decisions without this key."""
     has_pod_logs: bool = True
     """Whether GKE collects logs of pods although the spec does not set `pod_logs`, as in clusters of decisions without this key."""
+    has_ungated_queue: bool = True
+    """Whether jobs start on nodes without a passed check although the spec does not set `preflight.gate`, as before the check existed."""
     by_hand: Annotated[bool, Field(exclude=True)] = False
 
     @property
@@ -131,6 +133,7 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
         file_system=file_system_of(stack.lustre),
         creator_is_admin=creator_is_admin,
         has_pod_logs=bool(stack.cluster and stack.cluster.pod_logs and "pod_logs" not in spec.blueprint.model_fields_set),
+        has_ungated_queue=spec.blueprint.preflight.gate is None and stack.runs_jobs and not stack.has_gated_queue,
     )
 
 
@@ -238,6 +241,7 @@ def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None =
         file_system=recorded_file_system(decision, spec, catalog),
         creator_is_admin=decision.creator_is_admin,
         has_pod_logs=decision.has_pod_logs,
+        has_ungated_queue=decision.has_ungated_queue,
     )
     return compile_plan(spec, decision.plan, decision.fit, today=today, now=now, catalog=catalog, running=running)
 

@@ -54,7 +54,6 @@ def own_cluster_parts(
             "refs": {f"secret.{key}": value for key, value in secrets.items()},
             "protect": plan.protected and not teardown,
             "draining": teardown,
-            "label_queues": True,
         },
         ResourceOptions(parent=parent),
     )

@@ -21,7 +21,7 @@ class KubernetesLayerArgs(TypedDict):
     """namespaces: pairs (name, pod security level). refs: values of the Refs in releases and manifests.
 
     protect: protect objects that hold data. draining: queues drain, and releases have their values of a teardown; default: not protect.
-    label_queues: label the namespaces with queues, where Kueue selects them by label; default: false.
+    label_queues: label the namespaces with queues, because Kueue selects them by label; default: true.
     """
 
     namespaces: Part[Sequence[tuple[str, str]]]
@@ -53,7 +53,7 @@ class KubernetesLayer(pulumi.ComponentResource):
         releases = part(tuple[ReleasePlan, ...], args["releases"])
         manifests = part(tuple[ManifestPlan, ...], args["manifests"])
         builder = _LayerBuilder(self, name, args["refs"], args["protect"], args.get("draining", not args["protect"]))
-        if args.get("label_queues", False):
+        if args.get("label_queues", True):
             builder.queued = frozenset(namespace_of(plan.body) for plan in manifests if plan.body["kind"] == "LocalQueue")
         spaces = dict(part(tuple[tuple[str, str], ...], args["namespaces"]))
         operators = {plan.namespace for plan in releases}

@@ -146,7 +146,7 @@ class TestStackOnExistingCluster:
             metadata = want.body["metadata"]
             assert (metadata.get("namespace") or metadata["name"]).startswith("llama-70b-sft-"), want.key
         flavor, queue = (next(m.body for m in plan.manifests if m.body["kind"] == kind) for kind in ("ResourceFlavor", "ClusterQueue"))
-        assert flavor["spec"]["nodeLabels"].items() <= dict(plan.pool("gpu").labels).items()
+        assert flavor["spec"]["nodeLabels"].items() <= (dict(plan.pool("gpu").labels) | {"rackwright/preflight": "passed"}).items()
         assert flavor["spec"]["nodeLabels"] != {"rackwright/role": "accelerator"}
         assert queue["spec"]["resourceGroups"][0]["flavors"][0]["name"] == flavor["metadata"]["name"]
         (identity,) = plan.identities

@@ -130,7 +130,8 @@ def test_releases_are_pinned_atomic_and_named_as_in_the_plan(graph):
 
 def test_namespaces_have_their_pod_security_level(graph):
     labels = graph.one("kubernetes:core/v1:Namespace", "sft-layer-ns-nlp").inputs["metadata"]["labels"]
-    assert labels == {f"pod-security.kubernetes.io/{mode}": "baseline" for mode in ("enforce", "audit", "warn")}
+    levels = {f"pod-security.kubernetes.io/{mode}": "baseline" for mode in ("enforce", "audit", "warn")}
+    assert labels == levels | {"rackwright/queues": "true"}
 
 
 def test_secrets_stay_secret(graph):

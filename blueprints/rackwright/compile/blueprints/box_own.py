@@ -27,9 +27,9 @@ def own_box_plan(context: CompileContext) -> StackPlan:
     """One server needs no RDMA networks. Without a container image, jobs use the queue."""
     pool, image = replace(own_pool(context), fabric="none"), context.spec.workload.run.image
     operators = own_operators(context, None)
-    releases = operators if image else (*operators, on_any_node(kueue(operators, by_label=True)))
+    releases = operators if image else (*operators, on_any_node(kueue(operators)))
     work = tuple(_container(context, pool, image)) if image else own_queues(context, pool, None)
-    manifests = team_objects(context, *own_objects(context, None), *work)
+    manifests = team_objects(context, (pool,), *own_objects(context, None), *work)
     return own_stack(context, pool, releases, manifests, pool.pod_security, (("box", image),) if image else ())
 
 

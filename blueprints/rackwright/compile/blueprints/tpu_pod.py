@@ -14,13 +14,14 @@ from rackwright.compile.nodes.pools import accelerator_pool, system_pool
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import jobset, kueue
 from rackwright.compile.operators.queues import QueueQuota, queues
+from rackwright.compile.operators.system_queue import system_queue
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, PlacePlan, PoolPlan, StackPlan
 
 
 def tpu_plan(context: CompileContext) -> StackPlan:
     place = place_plan(context)
-    slices = _slices(context, place)
+    system, slices = system_pool(context, place), _slices(context, place)
     buckets = bucket_plans(context)
     releases = (jobset(), kueue((jobset(),)))
     return StackPlan(
@@ -33,13 +34,15 @@ def tpu_plan(context: CompileContext) -> StackPlan:
         buckets=buckets,
         identities=(IdentityPlan("trainer", grants(buckets), context.namespace, ACCOUNT),),
         cluster=cluster_plan(context),
-        pools=(system_pool(context, place), *slices),
+        pools=(system, *slices),
         addons=gke_addons(),
         namespaces=namespaces({context.namespace: slices[0].pod_security}, releases),
         releases=releases,
         manifests=team_objects(
             context,
+            slices,
             *queues(slices, QueueQuota.of(context.machine, slices[0], place.cloud), context.namespace),
+            *system_queue(context.catalog, place.cloud, system, (slices[0].resource,), context.namespace),
             *storage_classes(context.spec.name, slices),
         ),
         services=GKE_SERVICES,

@@ -13,6 +13,7 @@ from rackwright.compile.kubernetes.manifests import (
     service_account,
     team_access,
 )
+from rackwright.compile.kubernetes.tenancy import NO_RIGHTS, FabricRights, default_account, least_rights, team_quota
 from rackwright.compile.network.address_plan import eks_network, existing_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.fabric import fabric_expectation
@@ -21,8 +22,10 @@ from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claims
 from rackwright.compile.operators.helm_releases import jobset, kueue, metrics_priority, monitoring
+from rackwright.compile.operators.preflight_gate import is_gated
 from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.compile.operators.queues import QueueQuota, aws_topology_levels, extra_queues, queues
+from rackwright.compile.operators.system_queue import default_requests, system_queue
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.compile.storage.lustre import lustre_plan, lustre_volume, with_lustre_interfaces
 from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, ManifestPlan, PoolPlan, ReleasePlan, StackPlan
@@ -60,8 +63,8 @@ def training_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=team_objects(
             context,
-            *queues(pools, QueueQuota.of(machine, pool, place.cloud), context.namespace, aws_topology_levels(machine) if pool.nics else ()),
-            *extra_queues(context.catalog, place.cloud, extras, context.namespace),
+            clients,
+            *_queues(context, everything[0], pools, extras),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
             allow_metrics(context.namespace),
@@ -73,8 +76,27 @@ def training_plan(context: CompileContext) -> StackPlan:
     )
 
 
-def team_objects(context: CompileContext, *objects: ManifestPlan) -> tuple[ManifestPlan, ...]:
-    """Service account, network policies that allow what jobs need, the secrets of the spec, then `objects`, then the role of the team."""
+def _queues(
+    context: CompileContext, system: PoolPlan, pools: tuple[PoolPlan, ...], extras: tuple[PoolPlan, ...]
+) -> tuple[ManifestPlan, ...]:
+    """Queues of the sized pools, of each extra pool, and of the system nodes."""
+    machine, pool, cloud = context.machine, pools[0], context.candidate.cloud
+    levels = aws_topology_levels(machine) if pool.nics else ()
+    quota = QueueQuota.of(machine, pool, cloud)
+    return (
+        *queues(pools, quota, context.namespace, levels, is_gated(context, pools)),
+        *extra_queues(context.catalog, cloud, extras, context.namespace),
+        *system_queue(context.catalog, cloud, system, (pool.resource,), context.namespace),
+    )
+
+
+def team_objects(
+    context: CompileContext, pools: tuple[PoolPlan, ...], *objects: ManifestPlan, rights: FabricRights = NO_RIGHTS
+) -> tuple[ManifestPlan, ...]:
+    """Service account, network policies that allow what jobs need, the secrets of the spec, then `objects`, then the limits of the team.
+
+    pools: those of the jobs. rights: of pods that use their fabric.
+    """
     namespace = context.namespace
     policies = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud), allow_within(namespace))
     return (
@@ -83,6 +105,10 @@ def team_objects(context: CompileContext, *objects: ManifestPlan) -> tuple[Manif
         *run_secrets(context.spec.workload, namespace),
         *objects,
         *team_access(namespace),
+        default_requests(namespace),
+        team_quota(namespace, pools),
+        default_account(namespace),
+        *least_rights(namespace, pools[0].pod_security, rights),
     )
 
 

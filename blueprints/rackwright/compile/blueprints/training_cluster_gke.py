@@ -6,16 +6,19 @@ from rackwright.catalog.rows import FabricLayout
 from rackwright.compile.blueprints.training_cluster import ACCOUNT, team_objects
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
-from rackwright.compile.kubernetes.gcp.fabric import fabric_objects
+from rackwright.compile.kubernetes.gcp.fabric import fabric_objects, fabric_rights
 from rackwright.compile.kubernetes.gcp.storage_class import storage_classes
+from rackwright.compile.kubernetes.tenancy import NO_RIGHTS
 from rackwright.compile.network.address_plan import gke_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.fabric import fabric_expectation
 from rackwright.compile.nodes.pools import accelerator_pool, system_pool
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import jobset, kueue, metrics_priority, monitoring
+from rackwright.compile.operators.preflight_gate import is_gated
 from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.compile.operators.queues import HOST_LABEL, QueueQuota, queues
+from rackwright.compile.operators.system_queue import system_queue
 from rackwright.compile.operators.versions import FABRIC_IMAGES
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, PlacePlan, PoolPlan, StackPlan
@@ -46,10 +49,13 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=team_objects(
             context,
-            *queues((pool,), _quota(context, pool, layout), context.namespace, (HOST_LABEL,)),
+            (pool,),
+            *queues((pool,), _quota(context, pool, layout), context.namespace, (HOST_LABEL,), is_gated(context, (pool,))),
+            *system_queue(context.catalog, place.cloud, pools[0], (pool.resource,), context.namespace),
             *(fabric_objects(pool, layout, network.accelerator_networks, context.namespace) if layout else ()),
             *storage,
             metrics_priority(),
+            rights=fabric_rights(layout.fabric) if layout else NO_RIGHTS,
         ),
         services=GKE_SERVICES,
         expected_fabric=fabric_expectation(context.machine),

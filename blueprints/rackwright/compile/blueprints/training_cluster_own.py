@@ -9,6 +9,7 @@ from rackwright.compile.kubernetes.manifests import allow_metrics
 from rackwright.compile.kubernetes.own.nodes import own_pool, racks, servers_of_fit
 from rackwright.compile.kubernetes.own.rails import Rails, rails_of
 from rackwright.compile.operators.helm_releases import jobset, kueue
+from rackwright.compile.operators.preflight_gate import is_gated
 from rackwright.compile.operators.queues import HOST_LABEL, QueueQuota, queues
 from rackwright.stackplan import ManifestPlan, PoolPlan, StackPlan
 from rackwright.stackplan.labels import RACK_LABEL
@@ -19,16 +20,17 @@ def own_training_plan(context: CompileContext) -> StackPlan:
     operators = (*own_operators(context, rails), on_any_node(jobset()))
     manifests = team_objects(
         context,
+        (pool,),
         *own_objects(context, rails),
-        *own_queues(context, pool, rails),
+        *own_queues(context, pool, rails, is_gated(context, (pool,))),
         allow_metrics(context.namespace, own_metrics(context)),
     )
-    return own_stack(context, pool, (*operators, on_any_node(kueue(operators, by_label=True))), manifests, pool.pod_security)
+    return own_stack(context, pool, (*operators, on_any_node(kueue(operators))), manifests, pool.pod_security)
 
 
-def own_queues(context: CompileContext, pool: PoolPlan, rails: Rails | None) -> tuple[ManifestPlan, ...]:
+def own_queues(context: CompileContext, pool: PoolPlan, rails: Rails | None, gated: bool = False) -> tuple[ManifestPlan, ...]:
     """Queues of the servers. Topology: the network levels that the inventory names, else racks; then the host name."""
     servers = servers_of_fit(context)
     labels = servers.inventory.cluster.topology_labels or ((RACK_LABEL,) if racks(servers.group) else ())
     quota = replace(QueueQuota.of(context.machine, pool, context.place.cloud), devices=rails.node_resources if rails else ())
-    return queues((pool,), quota, context.namespace, (*labels, HOST_LABEL) if rails else ())
+    return queues((pool,), quota, context.namespace, (*labels, HOST_LABEL) if rails else (), gated)

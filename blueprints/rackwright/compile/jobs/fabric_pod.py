@@ -10,12 +10,14 @@ from typing import Any
 
 from rackwright.catalog.rows import Fabric
 from rackwright.compile.jobs.job_context import JobContext
-from rackwright.compile.kubernetes.gcp.fabric import HOST_GIB, HOST_NVIDIA
+from rackwright.compile.kubernetes.gcp.fabric import DAEMON_CAPABILITIES, NODE_FOLDERS
 from rackwright.compile.kubernetes.manifests import Body
 from rackwright.compile.operators.versions import FABRIC_IMAGES
 
 DEFAULT_INTERFACE = "eth0"
 LIBRARIES = {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"}
+DAEMON_CPUS, DAEMON_MEMORY_GIB = 1, 1
+"""Requests of the receive daemon, which the container of the job leaves to it. The published examples request nothing."""
 HEALTH_FILE = "/run/health-check"
 """Written by the receive daemon of TCPXO after its start, about 30 s; the name must not have an underscore."""
 SOURCED = '. {} && exec "$0" "$@"'
@@ -45,6 +47,12 @@ class FabricPod:
     locks_memory: bool = False
 
     @property
+    def reserved(self) -> tuple[int, int]:
+        """CPUs and GiB of memory of the sidecars."""
+        count = len(self.sidecars)
+        return DAEMON_CPUS * count, DAEMON_MEMORY_GIB * count
+
+    @property
     def volumes(self) -> list[Body]:
         folders: list[dict[str, Any]] = [{"name": name, "hostPath": {"path": path}} for name, path in self.folders.items()]
         return [*folders, *([{"name": "sockets", "emptyDir": {}}] if self.sockets else [])]
@@ -69,16 +77,16 @@ def fabric_pod(job: JobContext) -> FabricPod:
     if job.fit.candidate.is_spread and job.pool.devices == "dra" and job.pool.fabric == Fabric.ROCE:
         mounts = {"nvidia": "/usr/local/nvidia", "gib": "/usr/local/gib"}
         script = "/usr/local/gib/scripts/set_nccl_env.sh"
-        return FabricPod({}, {"nvidia": HOST_NVIDIA, "gib": HOST_GIB}, mounts, script=script, locks_memory=True)
+        return FabricPod({}, NODE_FOLDERS[Fabric.ROCE], mounts, script=script, locks_memory=True)
     return NOTHING
 
 
 def _tcpx(job: JobContext) -> FabricPod:
     command = ["/tcpgpudmarxd/build/app/tcpgpudmarxd", "--gpu_nic_preset", "a3vm", "--gpu_shmem_type", "fd", "--uds_path", "/run/tcpx"]
-    sidecar = _daemon("tcpx", [*command, "--setup_param", "--verbose 128 2 0 "], ["NET_ADMIN"], {"sockets": "/run/tcpx"})
+    sidecar = _daemon(Fabric.TCPX, [*command, "--setup_param", "--verbose 128 2 0 "], {"sockets": "/run/tcpx"})
     return FabricPod(
         _interfaces(job) | _devices(job, Fabric.TCPX),
-        {"nvidia": HOST_NVIDIA, "sys": "/sys", "proc-sys": "/proc/sys"},
+        NODE_FOLDERS[Fabric.TCPX],
         {"nvidia": "/usr/local/nvidia"},
         sockets="/run/tcpx",
         sidecars=(sidecar,),
@@ -88,19 +96,18 @@ def _tcpx(job: JobContext) -> FabricPod:
 
 def _tcpxo(job: JobContext) -> FabricPod:
     start = f"chmod 755 /fts/entrypoint_rxdm_container.sh && exec /fts/entrypoint_rxdm_container.sh --num_hops=2 --num_nics={_count(job)}"
-    rights = ["NET_ADMIN", "NET_BIND_SERVICE"]
     probe = {"exec": {"command": ["cat", HEALTH_FILE]}, "initialDelaySeconds": 1, "periodSeconds": 5, "failureThreshold": 24}
-    sidecar = _daemon("tcpxo", ["/bin/sh", "-ec", start], rights, {}, {"HEALTH_CHECK_LOG_FILE": HEALTH_FILE}) | {"startupProbe": probe}
+    sidecar = _daemon(Fabric.TCPXO, ["/bin/sh", "-ec", start], {}, {"HEALTH_CHECK_LOG_FILE": HEALTH_FILE}) | {"startupProbe": probe}
     return FabricPod(
         _interfaces(job) | _devices(job, Fabric.TCPXO),
-        {"nvidia": HOST_NVIDIA, "sys": "/sys", "proc-sys": "/proc/sys", "aperture-devices": "/dev/aperture_devices"},
+        NODE_FOLDERS[Fabric.TCPXO],
         {"nvidia": "/usr/local/nvidia", "aperture-devices": "/dev/aperture_devices"},
         sidecars=(sidecar,),
         script="/usr/local/nvidia/lib64/nccl-env-profile.sh",
     )
 
 
-def _daemon(fabric: str, command: list[str], rights: list[str], mounts: dict[str, str], variables: dict[str, str] | None = None) -> Body:
+def _daemon(fabric: Fabric, command: list[str], mounts: dict[str, str], variables: dict[str, str] | None = None) -> Body:
     """The receive daemon, which ends with the job because it is an init container that restarts always."""
     values = [LIBRARIES, *({"name": name, "value": value} for name, value in (variables or {}).items())]
     return {
@@ -108,8 +115,9 @@ def _daemon(fabric: str, command: list[str], rights: list[str], mounts: dict[str
         "image": FABRIC_IMAGES[f"{fabric}-daemon"],
         "restartPolicy": "Always",
         "command": command,
+        "resources": {"requests": {"cpu": str(DAEMON_CPUS), "memory": f"{DAEMON_MEMORY_GIB}Gi"}},
         "env": values,
-        "securityContext": {"capabilities": {"add": rights}},
+        "securityContext": {"capabilities": {"add": [*DAEMON_CAPABILITIES[fabric]]}},
         "volumeMounts": _mounts({"nvidia": "/usr/local/nvidia", "sys": "/hostsysfs", "proc-sys": "/hostprocsysfs"} | mounts),
     }
 

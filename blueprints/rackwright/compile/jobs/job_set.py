@@ -102,10 +102,10 @@ def _added_rights(job: JobContext) -> Body:
 
 def _resources(job: JobContext) -> Body:
     """All that a node has for jobs, as the queue counts it: CPUs and memory, accelerators and fabric interfaces."""
-    quota = _quota(job)
+    quota, (cpus, memory_gib) = _quota(job), fabric_pod(job).reserved
     amounts = {
-        "cpu": str(quota.cpu),
-        "memory": f"{quota.memory_gib}Gi",
+        "cpu": str(quota.cpu - cpus),
+        "memory": f"{quota.memory_gib - memory_gib}Gi",
         job.pool.resource: str(job.pool.accelerator_count),
     }
     if _uses_fabric(job):

@@ -9,7 +9,7 @@ from rackwright.compile.operators.capacity_check import READY_MINUTES, WAIT_MAX_
 from rackwright.compile.operators.versions import CHARTS
 from rackwright.stackplan import DiskPlan, ManifestPlan, ReleasePlan
 from rackwright.stackplan.labels import QUEUES_LABEL, ROLE_LABEL
-from rackwright.stackplan.namespaces import JOBSET_NAMESPACE, KEDA_NAMESPACE, KUEUE_NAMESPACE, MONITORING_NAMESPACE, SYSTEM_NAMESPACE
+from rackwright.stackplan.namespaces import JOBSET_NAMESPACE, KEDA_NAMESPACE, KUEUE_NAMESPACE, MONITORING_NAMESPACE
 from rackwright.stackplan.operators import MONITORING, STACK_METRICS
 
 TOLERATE_ALL = [{"operator": "Exists"}]
@@ -19,8 +19,13 @@ METRICS_PRIORITY = "metrics"
 PROMETHEUS_REQUESTS = {"cpu": "500m", "memory": "2Gi"}
 """Assumed, so that the scheduler keeps room for Prometheus on a system node."""
 SYSTEM_NODE_SELECTOR = {ROLE_LABEL: "system"}
-UNMANAGED_NAMESPACES = (SYSTEM_NAMESPACE, MONITORING_NAMESPACE, JOBSET_NAMESPACE, KUEUE_NAMESPACE)
-"""Namespaces whose jobs Kueue must not manage: hook jobs of an operator would wait for a queue forever."""
+JOBS = "batch/job"
+FRAMEWORKS = {
+    "jobset": ("jobset.x-k8s.io/jobset",),
+    "lws": ("leaderworkerset.x-k8s.io/leaderworkerset", "pod"),
+}
+"""Operator -> kinds of jobs that Kueue manages where it is installed (kueue.sigs.k8s.io/docs/reference/kueue-config.v1beta2/#Integrations).
+Pods alone are not managed: one without accelerators would wait in the queue `default` for an accelerator node."""
 
 
 def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str, ...] = ()) -> ReleasePlan:
@@ -82,13 +87,13 @@ def jobset() -> ReleasePlan:
     return release("jobset", JOBSET_NAMESPACE, {"controller": controller})
 
 
-def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = None, by_label: bool = False) -> ReleasePlan:
+def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = None) -> ReleasePlan:
     """Installed after `releases`, because its webhook rejects the jobs of all charts while it starts.
 
     claims: (resource, device class): claims of the class count towards the quota of the resource; Kueue rejects other classes
     (kubernetes-sigs/kueue@ff69552 site/content/en/docs/tasks/manage/setup_dra.md). Prometheus reads its metrics where it is installed.
-    by_label: Kueue manages namespaces with QUEUES_LABEL only. The chart gives the selector to its webhooks, so that pods and jobs of the
-    other namespaces of a shared cluster start while Kueue is down (github.com/kubernetes-sigs/kueue/pull/5323).
+    Kueue manages namespaces with QUEUES_LABEL only. The chart gives the selector to its webhooks, so that pods and jobs of other namespaces
+    start while Kueue is down (github.com/kubernetes-sigs/kueue/pull/5323). Kinds of jobs are those whose operator is among `releases`.
     """
     manager = {
         "replicas": 2,
@@ -96,10 +101,9 @@ def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = No
         "podDisruptionBudget": {"enabled": True},
         "manager": {"resources": {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}},
     }
-    spared = dict.fromkeys((*UNMANAGED_NAMESPACES, *(r.namespace for r in releases)))
     device_claims = KUEUE_CLAIMS.format(*claims) if claims else ""
-    selector = KUEUE_BY_LABEL.format(QUEUES_LABEL) if by_label else KUEUE_BY_NAME.format(", ".join(spared))
-    config = KUEUE_CONFIG.format(selector, READY_MINUTES, WAIT_SECONDS, WAIT_MAX_SECONDS, device_claims)
+    frameworks = ", ".join((JOBS, *(kind for plan in releases for kind in FRAMEWORKS.get(plan.name, ()))))
+    config = KUEUE_CONFIG.format(QUEUES_LABEL, READY_MINUTES, WAIT_SECONDS, WAIT_MAX_SECONDS, device_claims, frameworks)
     values: dict[str, Any] = {"controllerManager": manager, "managerConfig": {"controllerManagerConfigYaml": config}}
     values |= {"enablePrometheus": True} if any(r.name == MONITORING for r in releases) else {}
     return release("kueue", KUEUE_NAMESPACE, values, tuple(r.name for r in releases))
@@ -128,7 +132,9 @@ leaderElection:
   leaderElect: true
   resourceName: c1f6bfd2.kueue.x-k8s.io
 managedJobsNamespaceSelector:
-{}waitForPodsReady:
+  matchLabels:
+    {}: "true"
+waitForPodsReady:
   timeout: {}m
   recoveryTimeout: 5m
   blockAdmission: false
@@ -140,20 +146,10 @@ managedJobsNamespaceSelector:
 resources:
   excludeResourcePrefixes: [ephemeral-storage]
 {}integrations:
-  frameworks: [batch/job, jobset.x-k8s.io/jobset, leaderworkerset.x-k8s.io/leaderworkerset, pod]
+  frameworks: [{}]
 """
 """Kueue's configuration file. A group of pods that is not ready in time releases its machines and is queued again, without a limit of
 retries, after which Kueue would deactivate the job. Disk has no quota, so it is excluded; jobs that request it would never be admitted."""
-KUEUE_BY_NAME = """\
-  matchExpressions:
-    - key: kubernetes.io/metadata.name
-      operator: NotIn
-      values: [{}]
-"""
-KUEUE_BY_LABEL = """\
-  matchLabels:
-    {}: "true"
-"""
 KUEUE_CLAIMS = """\
   deviceClassMappings:
     - name: {}

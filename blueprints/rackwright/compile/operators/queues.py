@@ -9,7 +9,7 @@ from rackwright.compile.kubernetes.manifests import Body, obj, priority_class
 from rackwright.compile.nodes.allocatable import cpus_for_jobs, memory_gib_for_jobs
 from rackwright.compile.operators.capacity_check import AFTER_KUEUE, API, CAPACITY_CHECK, CHECK_KEY, capacity_check
 from rackwright.stackplan import ManifestPlan, PoolPlan
-from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, POOL_LABEL, ROLE_LABEL
+from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, PASSED, POOL_LABEL, PREFLIGHT_LABEL, ROLE_LABEL
 
 LAYER_LABEL, HOST_LABEL = "topology.k8s.aws/network-node-layer-{}", "kubernetes.io/hostname"
 """Layer 1 is the spine, the last one the leaf (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
@@ -17,7 +17,13 @@ PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted befo
 CLUSTER_QUEUE, DEFAULT_QUEUE = "accelerators", "default"
 DEFAULT_FLAVOR = "accelerator"
 """The flavor of the sized pools; other pools have a flavor with their name."""
-DEFAULT_NAMES = (CLUSTER_QUEUE, DEFAULT_QUEUE, DEFAULT_FLAVOR)
+PREFLIGHT = "preflight"
+"""The queue and the flavor for checks of nodes, with the nodes of the sized pools whether or not they passed."""
+SYSTEM = "system"
+"""The queue and the flavor for jobs without accelerators, on the nodes of the system pool."""
+CHECKED_FLAVOR = "accelerator-passed"
+"""The flavor with the gate. Another name, because Kueue does not change the labels of a flavor with a topology."""
+DEFAULT_NAMES = (CLUSTER_QUEUE, DEFAULT_QUEUE, DEFAULT_FLAVOR, CHECKED_FLAVOR)
 
 
 def aws_topology_levels(machine: Machine) -> tuple[str, ...]:
@@ -40,23 +46,27 @@ class QueueQuota:
         return QueueQuota(cpus_for_jobs(machine), memory_gib_for_jobs(machine, pool, cloud), pool.fabric_interfaces)
 
 
-def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, levels: tuple[str, ...] = ()) -> tuple[ManifestPlan, ...]:
+def queues(
+    pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, levels: tuple[str, ...] = (), gated: bool = False
+) -> tuple[ManifestPlan, ...]:
     """The queue of the sized pools, which share a flavor. Jobs without a queue name use `default`.
 
     Pools of a fallback are alternatives: the quota is that of the largest, and the autoscaler selects the pool, because Kueue does not try
     another flavor after a failed admission check (https://github.com/kubernetes-sigs/kueue/issues/2560). Their jobs are not placed by
     topology: Kueue evaluates it on existing nodes only (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go).
+    gated: jobs start on nodes that passed `rackwright preflight`, and its own jobs use a queue without this condition.
     """
     are_alternatives = len({pool.preference for pool in pools}) > 1
-    levels = () if are_alternatives else levels
+    levels, flavor = () if are_alternatives else levels, CHECKED_FLAVOR if gated else DEFAULT_FLAVOR
     checks = capacity_check(pools) if are_alternatives else ()
     topology = obj(API, "Topology", "fabric", spec={"levels": [{"nodeLabel": label} for label in levels]})
     return (
         *([ManifestPlan("queue.topology", topology, AFTER_KUEUE)] if levels else []),
-        _flavor(DEFAULT_FLAVOR, pools[0], bool(levels)),
+        _flavor(flavor, pools[0], bool(levels)),
         *checks,
-        _cluster_queue(_nominal_quota(pools, quota), namespace, DEFAULT_FLAVOR, has_check=are_alternatives),
-        _local_queue(namespace),
+        cluster_queue(_nominal_quota(pools, quota), namespace, flavor, has_check=are_alternatives),
+        local_queue(namespace),
+        *(_preflight_queue(pools, quota, namespace) if gated else ()),
         *(
             ManifestPlan(f"queue.priority.{n}", obj(API, "WorkloadPriorityClass", n, value=value, description=text), AFTER_KUEUE)
             for n, value, text in PRIORITIES
@@ -72,14 +82,26 @@ def extra_queues(catalog: Catalog, cloud: str, pools: tuple[PoolPlan, ...], name
         quota = QueueQuota.of(catalog.machine(pool.machine), pool, cloud)
         manifests += [
             _flavor(pool.name, pool, topology=False),
-            _cluster_queue(_nominal_quota((pool,), quota), namespace, pool.name, pool.name),
-            _local_queue(namespace, pool.name, pool.name),
+            cluster_queue(_nominal_quota((pool,), quota), namespace, pool.name, pool.name),
+            local_queue(namespace, pool.name, pool.name),
         ]
     return tuple(manifests)
 
 
+def _preflight_queue(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str) -> tuple[ManifestPlan, ...]:
+    """Its quota is that of the same nodes again: a check beside running jobs waits for free nodes."""
+    return (
+        _flavor(PREFLIGHT, pools[0], topology=False),
+        cluster_queue(_nominal_quota(pools, quota), namespace, PREFLIGHT, PREFLIGHT),
+        local_queue(namespace, PREFLIGHT, PREFLIGHT),
+    )
+
+
 def _flavor(name: str, pool: PoolPlan, topology: bool) -> ManifestPlan:
-    labels = {ROLE_LABEL: dict(pool.labels).get(ROLE_LABEL, "accelerator")} if name == DEFAULT_FLAVOR else {POOL_LABEL: name}
+    """A flavor of the sized pools, or of the pool with its name."""
+    sized = {ROLE_LABEL: dict(pool.labels).get(ROLE_LABEL, "accelerator")}
+    known = {DEFAULT_FLAVOR: sized, PREFLIGHT: sized, CHECKED_FLAVOR: sized | {PREFLIGHT_LABEL: PASSED}}
+    labels = dict(known.get(name, {POOL_LABEL: name}))
     if pool.topology:
         labels |= {"cloud.google.com/gke-tpu-accelerator": pool.accelerator_label, "cloud.google.com/gke-tpu-topology": pool.topology}
     spec: Body = {"nodeLabels": labels, "tolerations": pool.tolerations} | ({"topologyName": "fabric"} if topology else {})
@@ -106,10 +128,10 @@ def _nominal_quota(pools: tuple[PoolPlan, ...], quota: QueueQuota) -> dict[str, 
     return nominal | {resource: amount * nodes for resource, amount in quota.devices}
 
 
-def _cluster_queue(
+def cluster_queue(
     nominal: dict[str, int | str], namespace: str, flavor: str, name: str = CLUSTER_QUEUE, has_check: bool = False
 ) -> ManifestPlan:
-    """nominal: resource -> amount of the flavor. has_check: jobs are admitted after the capacity check."""
+    """A queue with one flavor. nominal: resource -> amount of the flavor. has_check: jobs are admitted after the capacity check."""
     resources = [{"name": resource, "nominalQuota": amount} for resource, amount in nominal.items()]
     spec: Body = {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
@@ -123,6 +145,7 @@ def _cluster_queue(
     return ManifestPlan(_key("cluster-queue", name), obj(API, "ClusterQueue", name, spec=spec), after)
 
 
-def _local_queue(namespace: str, name: str = DEFAULT_QUEUE, cluster_queue: str = CLUSTER_QUEUE) -> ManifestPlan:
-    body = obj(API, "LocalQueue", name, namespace, {"clusterQueue": cluster_queue})
-    return ManifestPlan(_key("local-queue", name), body, (*AFTER_KUEUE, _key("cluster-queue", cluster_queue)))
+def local_queue(namespace: str, name: str = DEFAULT_QUEUE, queue: str = CLUSTER_QUEUE) -> ManifestPlan:
+    """The queue of a namespace. queue: the cluster's queue that it uses."""
+    body = obj(API, "LocalQueue", name, namespace, {"clusterQueue": queue})
+    return ManifestPlan(_key("local-queue", name), body, (*AFTER_KUEUE, _key("cluster-queue", queue)))

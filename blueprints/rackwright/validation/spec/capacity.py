@@ -21,7 +21,7 @@ DAY = timedelta(days=1)
 LENGTHS_DAYS = (*range(1, 15), *range(21, 183, 7))
 """Lengths of a block that are sold (catalog/data/capacity_rules.csv, 2026-02-08)."""
 LENGTHS = "a block lasts 1 to 14 days, or whole weeks up to 182 days"
-POOL_NAMES = ("system", "gpu", "neuron", "default", "accelerator", "accelerators")
+POOL_NAMES = ("system", "gpu", "neuron", "default", "accelerator", "accelerators", "preflight")
 """Names of pools, queues and flavors of every stack; pools of a fallback add a suffix: gpu-spot."""
 
 
@@ -110,7 +110,7 @@ def fallback_entries_are_alike(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-86")
 def pool_names_are_unique(context: SpecContext) -> Iterator[Violation]:
-    """Pools must have different names, and cannot use a reserved name: system, gpu, neuron, default, accelerator, accelerators."""
+    """Pools have different names, and none is reserved: system, gpu, neuron, default, accelerator, accelerators, preflight."""
     taken: set[str] = set()
     for at, pool in extra_pools(context):
         own = pool.name in POOL_NAMES or pool.name.startswith(("gpu-", "neuron-"))

@@ -1,6 +1,6 @@
 """Rules on a StackPlan, checked before the first cloud call. `check(plan)` runs all of them."""
 
-from rackwright.validation.stack import budget, cost_alerts, existing, jobs, naming, network, own_servers, quota, secrets
+from rackwright.validation.stack import budget, cost_alerts, existing, jobs, naming, network, own_servers, preflight, quota, secrets
 from rackwright.validation.stack.cluster import access, clients, operators, queues, serving
 from rackwright.validation.stack.nodes import (
     capacity,
@@ -34,6 +34,7 @@ AREAS = (
     naming,
     network,
     own_servers,
+    preflight,
     images,
     placement,
     quota,

@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from rackwright.catalog.rows import Fabric, FabricLayout
 from rackwright.compile.kubernetes.manifests import Body, device_claim, obj
+from rackwright.compile.kubernetes.tenancy import FabricRights
 from rackwright.compile.operators.versions import FABRIC_IMAGES
 from rackwright.stackplan import AcceleratorNetworkPlan, ManifestPlan, PoolPlan, ref
 from rackwright.stackplan.labels import RDMA_CLAIM, RDMA_DEVICE_CLASS, ROLE_LABEL
@@ -28,7 +29,20 @@ INSTALL = {
     "&& cp -r /var/lib/gib/lib64/. /host/bin/nvidia/lib64 && cp -r /var/lib/gib/. /host/bin/gib",
 }
 """Fabric -> what its plugin image runs: its own installation, then a copy into the folders that jobs mount."""
+NODE_FOLDERS = {
+    Fabric.TCPX: {"nvidia": HOST_NVIDIA, "sys": "/sys", "proc-sys": "/proc/sys"},
+    Fabric.TCPXO: {"nvidia": HOST_NVIDIA, "sys": "/sys", "proc-sys": "/proc/sys", "aperture-devices": "/dev/aperture_devices"},
+    Fabric.ROCE: {"nvidia": HOST_NVIDIA, "gib": HOST_GIB},
+}
+"""Fabric -> volume -> folder of the node that pods of jobs mount."""
+DAEMON_CAPABILITIES = {Fabric.TCPX: ("NET_ADMIN",), Fabric.TCPXO: ("NET_ADMIN", "NET_BIND_SERVICE")}
+"""Capabilities of the receive daemon in the pods of jobs."""
 PLUGINS = {Fabric.TCPX: "tcpx-plugin", Fabric.TCPXO: "tcpxo-plugin", Fabric.ROCE: "gib-plugin"}
+
+
+def fabric_rights(fabric: Fabric) -> FabricRights:
+    """What the namespace of jobs must allow."""
+    return FabricRights(tuple(NODE_FOLDERS[fabric].values()), DAEMON_CAPABILITIES.get(fabric, ()))
 
 
 def fabric_objects(pool: PoolPlan, layout: FabricLayout, networks: Sequence[AcceleratorNetworkPlan], namespace: str) -> list[ManifestPlan]:

@@ -7,7 +7,8 @@ from typing import Any
 from rackwright.diagnostics.problem import Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, StackPlan
-from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, POOL_LABEL
+from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, POOL_LABEL, PREFLIGHT_LABEL
+from rackwright.stackplan.plan import PREFLIGHT_FLAVOR
 from rackwright.validation.stack.registry import accelerators, manifests, pools, rule
 
 KUEUE = "https://kueue.sigs.k8s.io/docs/concepts/"
@@ -100,8 +101,8 @@ def queue_covers_job_resources(plan: StackPlan) -> Iterator[Violation]:
 
 @rule("R-14", Level.ERROR, KUEUE + "resource_flavor/", invariant=True)
 def pools_have_one_flavor(plan: StackPlan) -> Iterator[Violation]:
-    """In a cluster with queues, exactly one flavor selects each accelerator pool."""
-    flavors = [manifest.body for _, manifest in manifests(plan, "ResourceFlavor")]
+    """In a cluster with queues, exactly one flavor for jobs selects each accelerator pool; checks of its nodes have another."""
+    flavors = [manifest.body for _, manifest in manifests(plan, "ResourceFlavor") if manifest.key != PREFLIGHT_FLAVOR]
     for at, pool in accelerators(plan) if flavors else ():
         selecting = [body["metadata"]["name"] for body in flavors if _selects(body, pool)]
         if len(selecting) != 1:
@@ -111,6 +112,7 @@ def pools_have_one_flavor(plan: StackPlan) -> Iterator[Violation]:
 
 
 def _selects(flavor: dict[str, Any], pool: PoolPlan) -> bool:
-    """Compares rackwright's own labels; labels that the cloud adds are not in the plan."""
-    labels = {key: value for key, value in flavor["spec"].get("nodeLabels", {}).items() if key.startswith(OWN_LABELS)}
+    """Compares rackwright's own labels; those that the cloud adds, and the result of a check, are not in the plan."""
+    given = flavor["spec"].get("nodeLabels", {}).items()
+    labels = {key: value for key, value in given if key.startswith(OWN_LABELS) and key != PREFLIGHT_LABEL}
     return labels.items() <= dict(pool.labels).items()

@@ -1,0 +1,1 @@
+"""Checks of a stack's nodes before its queue starts jobs. Their objects are not part of the stack."""

@@ -1,0 +1,97 @@
+"""Results of a check of nodes, as JSON and JUnit."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from xml.etree import ElementTree
+
+VERSION = "preflight/1"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One measurement. nodes: those measured, one or several. detail: the device, or why nothing was measured."""
+
+    name: str
+    passed: bool
+    measured: Any
+    limit: Any
+    nodes: tuple[str, ...]
+    detail: str = ""
+    skipped: bool = False
+
+    @property
+    def text(self) -> str:
+        """What failed, with the measured value and the limit."""
+        where = ", ".join(self.nodes) or "no node"
+        detail = f" ({self.detail})" if self.detail else ""
+        value = "not measured" if self.measured is None else self.measured
+        return f"{where}: {self.name} is {value}, the limit is {self.limit}{detail}"
+
+
+@dataclass(frozen=True)
+class Results:
+    """Every check of a stack's nodes. nodes: names of all nodes."""
+
+    stack: str
+    nodes: tuple[str, ...]
+    checks: tuple[Check, ...] = ()
+    failed_nodes: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def failures(self) -> list[Check]:
+        return [check for check in self.checks if not check.passed]
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.nodes) and not self.failures
+
+    def result_of(self, node: str) -> str:
+        """passed, failed, or blocked: a check of all nodes failed, which is the fault of no single node."""
+        if node in self.failed_nodes:
+            return "failed"
+        of_all = [check for check in self.failures if check.nodes and not {*check.nodes} & self.failed_nodes]
+        return "blocked" if of_all else "passed"
+
+    def to_json(self) -> dict[str, Any]:
+        kept = ("detail", "skipped")
+        checks = [{key: value for key, value in asdict(check).items() if key not in kept or value} for check in self.checks]
+        nodes = {node: self.result_of(node) for node in self.nodes}
+        return {"version": VERSION, "stack": self.stack, "passed": self.passed, "nodes": nodes, "checks": checks}
+
+    def to_text(self) -> str:
+        return json.dumps(self.to_json(), indent=2) + "\n"
+
+    def to_junit(self) -> str:
+        """A suite per node, and one of the checks of several nodes."""
+        root = ElementTree.Element("testsuites", name=f"preflight of {self.stack}")
+        for name, checks in self._suites().items():
+            failed, skipped = sum(not check.passed for check in checks), sum(check.skipped for check in checks)
+            numbers = {"name": name, "tests": str(len(checks)), "failures": str(failed), "skipped": str(skipped)}
+            suite = ElementTree.SubElement(root, "testsuite", numbers)
+            for check in checks:
+                title = check.name if len(check.nodes) == 1 or name != CLUSTER else f"{check.name} {' '.join(check.nodes)}"
+                case = ElementTree.SubElement(suite, "testcase", classname=f"preflight.{name}", name=title)
+                if check.skipped:
+                    ElementTree.SubElement(case, "skipped", message=check.detail)
+                elif not check.passed:
+                    ElementTree.SubElement(case, "failure", message=check.text)
+        ElementTree.indent(root)
+        return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+    def _suites(self) -> dict[str, list[Check]]:
+        found: dict[str, list[Check]] = {node: [] for node in self.nodes}
+        for check in self.checks:
+            found.setdefault(check.nodes[0] if len(check.nodes) == 1 else CLUSTER, []).append(check)
+        return {name: checks for name, checks in found.items() if checks}
+
+
+CLUSTER = "cluster"
+"""Name of the suite with checks of several nodes."""
+
+
+def check_of(record: dict[str, Any], nodes: tuple[str, ...] = ()) -> Check:
+    """A result of the scripts. nodes: of a script that checks one node."""
+    known = {key: record[key] for key in ("name", "passed", "measured", "limit")}
+    measured_on = tuple(record.get("nodes", nodes))
+    return Check(**known, nodes=measured_on, detail=record.get("detail", ""), skipped=record.get("skipped", False))
