@@ -38,6 +38,12 @@ def unknown_paths(given: dict[str, Any], known: dict[str, Any], path: str = "") 
     return found
 
 
+def merged(chart: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """As Helm merges values: maps by key, all else replaced."""
+    both = {key: merged(chart[key], given[key]) for key in chart.keys() & given.keys() if isinstance(chart[key], dict)}
+    return chart | given | both
+
+
 @cache
 def crd_schemas() -> dict[tuple[str, str], dict[str, Any]]:
     """(apiVersion, kind) to schema. Fields that the CRD lacks are errors, as in strict server-side apply."""

@@ -11,6 +11,8 @@ from rackwright.spec.quantity import Duration, Money, Percent
 from rackwright.spec.workload import TRAINING, Workload
 
 API_VERSION = "rackwright/v1"
+REGISTRY = r"^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]{1,5})?|[a-z0-9.-]+:[0-9]{1,5})(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$"
+Registry = Annotated[str, Field(pattern=REGISTRY, description="a host with an optional path, such as mirror.example/ai, without https://")]
 
 
 class Goals(Part):
@@ -102,6 +104,9 @@ class Spec(Part):
     """Limits set by the organisation."""
     tags: dict[str, str] = {}
     """Tags or labels set on every resource that supports them."""
+    registry: Registry | None = None
+    """Registry of mirrored charts and images: every chart and container image of the stack and its jobs comes from it. `rackwright images
+    SPEC --format skopeo` prints the commands that fill it; add-ons of EKS still come from the registry of EKS."""
     secrets: dict[Id, ConfigRef] = {}
     """References to secrets of the stack's Pulumi configuration, by name; never values."""
     acknowledge: tuple[Acknowledgement, ...] = ()
