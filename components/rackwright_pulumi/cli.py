@@ -1,13 +1,12 @@
 """Commands that need the resource graph. pulumi is imported when one of them runs."""
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rackwright.cli.app import AsJson, Outputs, SpecPath, Today
+from rackwright.cli.app import AsJson, SpecPath, Today
 from rackwright.cli.session import Session
 from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, working
 from rackwright.clouds import names, sellers, supports
@@ -35,6 +34,8 @@ DEFAULT_PROJECT = "rackwright"
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application, once."""
+    from rackwright_pulumi.manifests_command import manifests
+
     known = {command.callback for command in app.registered_commands}
     for command in (graph, diff, policy, lookup, doctor, manifests):
         if command not in known:
@@ -177,44 +178,6 @@ def doctor(
         return
     for line in command.as_lines(found):
         console().print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def manifests(
-    spec: SpecPath,
-    directory: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="A new or empty folder.")],
-    outputs: Outputs = None,
-    as_json: AsJson = False,
-    today: Today = None,
-) -> None:
-    """Write every Kubernetes object of the stack as YAML, with the values of its Helm charts and a script that installs them in order."""
-    from rackwright.files import write_text
-    from rackwright.report.yaml_text import yaml_text
-    from rackwright.workflow.stack.outputs import read_outputs
-
-    from rackwright_pulumi.manifest_files import manifests_of, texts_of
-
-    session = Session.of(spec, as_json, today)
-    known = read_outputs(outputs) if outputs else {}
-    plan = session.stack()
-    if not plan.cluster:
-        fix = "name the spec of a training cluster, a fleet or a TPU pod"
-        raise UserError([Problem("U-manifests", f"The stack is a {plan.kind}, which has no Kubernetes objects", fix=fix)], str(spec))
-    made = manifests_of(recorded(session, session.path.stem, exports=True), known, texts_of(json.loads(plan.to_json())))
-    if made.simulated:
-        reason = f"{', '.join(made.simulated)} contain values of the cloud that the stack does not export"
-        raise UserError([Problem("U-manifests", reason, fix="build these objects with `pulumi up`")], str(spec))
-    if directory.exists() and any(directory.iterdir()):
-        raise UserError([Problem("U-manifests", f"{directory} has files, and old ones would be installed too", fix="name a new folder")])
-    directory.mkdir(parents=True, exist_ok=True)
-    texts = {file.name: yaml_text([file.body]) for file in made.files} | {"install.sh": made.script}
-    for name, text in texts.items():
-        write_text(directory / name, text)
-    if as_json:
-        emit({"ok": True, "files": [str(directory / name) for name in texts], "unknown": list(made.unknown)})
-        return
-    emit(f"wrote {len(texts)} files to {directory}; install them with {directory / 'install.sh'}")
-    if made.unknown:
-        emit(f"set by --outputs, after `pulumi up` of the layers base and cluster: {', '.join(made.unknown)}")
 
 
 def _on_aws(session: Session) -> "StackPlan":

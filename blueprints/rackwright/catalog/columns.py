@@ -236,7 +236,9 @@ STORAGE_LIMITS = sourced_table(
     "storage_limits.csv", "volume limit", same(text, "volume limit"), same(many(count), "values"), same(words, "notes")
 )
 
-CHART_IMAGES = sourced_table("chart_images.csv", "chart image", same(text, "chart version image"), same(words, "tag notes"), same(yes, "complete"))
+CHART_IMAGES = sourced_table(
+    "chart_images.csv", "chart image", same(text, "chart version image"), same(words, "tag notes"), same(yes, "complete")
+)
 
 CHART_IMAGE_VALUES = sourced_table("chart_image_values.csv", "chart path", same(text, "chart path value"), same(words, "notes"))
 

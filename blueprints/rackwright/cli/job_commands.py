@@ -86,7 +86,9 @@ def images(
     registry = mirror.rstrip("/") or session.spec.registry or ""
     if script and not registry:
         fix = "set `registry:` in the spec, or add --mirror mirror.example/ai"
-        raise UserError([Problem("U-mirror", "The script needs a mirror, and neither the spec nor the command names one", fix=fix)], str(spec))
+        raise UserError(
+            [Problem("U-mirror", "The script needs a mirror, and neither the spec nor the command names one", fix=fix)], str(spec)
+        )
     found = artifacts_of(session.source_stack(), session.spec, registry)
     if script:
         emit(mirror_script(found, script).rstrip())

@@ -30,7 +30,10 @@ class Artifact:
 
 
 def artifacts_of(stack: StackPlan, spec: Spec, registry: str = "") -> list[Artifact]:
-    """Every chart, image and add-on, once each. stack: without a registry of its own. registry: of the mirror, such as mirror.example/ai."""
+    """Every chart, image and add-on, once each.
+
+    stack: without a registry of its own. registry: of the mirror, such as mirror.example/ai.
+    """
     found = [*_charts(stack, registry), *_images(stack, spec, registry)]
     addons = (Artifact("addon", f"{a.name} {a.version}".strip(), "", "the cluster", note="from the cloud's registry") for a in stack.addons)
     return [*dict.fromkeys(found), *addons]
