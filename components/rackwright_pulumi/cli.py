@@ -9,16 +9,17 @@ import typer
 from rackwright.cli.app import AsJson, SpecPath, Today
 from rackwright.cli.session import Session
 from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, working
-from rackwright.clouds import names, sellers, supports
+from rackwright.clouds import supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.graph_formats import GraphFormat, as_dot, as_mermaid
 from rackwright.report.terminal.console import console
 
+from rackwright_pulumi.manifests_command import manifests
+from rackwright_pulumi.recorded_stack import graph_of, recorded
+
 if TYPE_CHECKING:
     from rackwright.stackplan import StackPlan
-
-    from rackwright_pulumi.resource_graph import Graph
 
 
 Layers = Annotated[
@@ -28,14 +29,10 @@ UpstreamStack = Annotated[
     str,
     typer.Option("--upstream-stack", metavar="STACK", help="The stack with the earlier layers: rackwright:below.", show_default=""),
 ]
-DEFAULT_PROJECT = "rackwright"
-"""Name of the Pulumi project in URNs, as in Pulumi.yaml of this repository and of new projects."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application, once."""
-    from rackwright_pulumi.manifests_command import manifests
-
     known = {command.callback for command in app.registered_commands}
     for command in (graph, diff, policy, lookup, doctor, manifests):
         if command not in known:
@@ -185,52 +182,6 @@ def _on_aws(session: Session) -> "StackPlan":
     if not supports(plan.place.cloud, "lookup"):
         raise UserError([Problem("U-aws", f"the stack is on {plan.place.cloud}, and this command is for AWS", fix="name a spec on aws")])
     return plan
-
-
-def graph_of(session: Session, stack: str = "", project: str = "") -> dict[str, Any]:
-    """The graph of a spec as plain JSON. stack, project: names in its URNs; default: the name of the file, and rackwright.
-
-    Raises UserError, and typer.Exit(1) if no candidate meets the goals.
-    """
-    stack = stack or session.path.stem
-    return recorded(session, stack, project).as_json() | {"stack": stack, "planned_on": session.today.isoformat()}
-
-
-def recorded(session: Session, stack: str, project: str = "", placeholder: str = "", *, exports: bool = False) -> "Graph":
-    """The graph of a spec. placeholder: the name in values that other stacks export; default: the output and its stack.
-
-    exports: with the outputs of the stack. Raises like graph_of.
-    """
-    stack_plan = session.stack()
-    try:
-        import pulumi
-
-        from rackwright_pulumi.program.build import declare_stack
-        from rackwright_pulumi.testing import record
-        from rackwright_pulumi.testing.placeholders import placeholder_outputs, placeholder_secrets, upstream_outputs
-    except ModuleNotFoundError as missing:
-        raise _not_installed(missing) from None
-    with working("declaring resources", session.as_json):
-        try:
-            outputs = placeholder_outputs(stack_plan, placeholder)
-            outputs |= upstream_outputs(stack_plan, outputs)
-            project = project or DEFAULT_PROJECT
-            secrets = placeholder_secrets(stack_plan)
-
-            def program() -> None:
-                blueprint = declare_stack(stack_plan, secrets=secrets)
-                for name, value in blueprint.stack_outputs().items() if exports else ():
-                    pulumi.export(name, value)
-
-            return record(program, project=project, stack=stack, stack_outputs=outputs)
-        except ModuleNotFoundError as missing:
-            raise _not_installed(missing) from None
-
-
-def _not_installed(missing: ModuleNotFoundError) -> UserError:
-    cloud = (missing.name or "pulumi").removeprefix("pulumi_").split(".")[0]
-    extra = cloud if cloud in names() else ",".join(sellers())
-    return UserError([Problem("U-extra", f"this command needs {missing.name}", fix=f'pip install "rackwright[{extra}]"')])
 
 
 def _read(path: Path, graph_of_spec: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from rackwright.cli.terminal import emit
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 
-from rackwright_pulumi.cli import recorded
-from rackwright_pulumi.manifest_layouts import GitSource, Layout, layout_texts
+from rackwright_pulumi.manifest_layouts.layout import GitSource, Layout
+from rackwright_pulumi.manifest_layouts.write import layout_texts
+from rackwright_pulumi.recorded_stack import recorded
 
 if TYPE_CHECKING:
     from rackwright_pulumi.manifest_files import Manifests

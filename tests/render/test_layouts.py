@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from rackwright_pulumi.manifest_layouts import Layout
+from rackwright_pulumi.manifest_layouts.layout import Layout
 
 from tests.compile.contracts import strict_errors
 from tests.render.renderers import needed_binary, needed_source

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from rackwright.catalog.columns import CHART_IMAGE_VALUES, CHART_IMAGES
 from rackwright.catalog.read import DATA, read_table
@@ -49,5 +50,5 @@ def image_values(chart: str) -> tuple[ImageValue, ...]:
     return tuple(row for row in rows if row.chart == chart)
 
 
-def _row(record: dict[str, str]) -> ChartImage:
+def _row(record: dict[str, Any]) -> ChartImage:
     return ChartImage(**record)

@@ -29,7 +29,7 @@ from rackwright.catalog.offerings import (
     Volume,
     Zone,
 )
-from rackwright.catalog.servers import GpuProduct, LinkSpeed, MigProfiles, Server
+from rackwright.catalog.servers import GpuProduct, LinkSpeed, MigProfiles, Server, Switch
 
 __all__ = [
     "FORMATS",
@@ -54,6 +54,7 @@ __all__ = [
     "StoragePrice",
     "Support",
     "SupportedVersion",
+    "Switch",
     "TpuSlice",
     "Volume",
     "Zone",

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from rackwright.cli import cluster_commands, estimator_commands, job_commands, project_commands, spec_commands  # noqa: F401, registers the commands
+from rackwright.cli import cluster_commands, estimator_commands, job_commands, project_commands, purchase_commands, spec_commands  # noqa: F401, registers the commands
 from rackwright.cli.app import app
 from rackwright.cli.terminal import guarded
 

@@ -7,6 +7,7 @@ from pydantic import Field
 from rackwright.spec.base import Id, Name, Part, PositiveInt, Text
 from rackwright.spec.blueprint import Blueprint
 from rackwright.spec.infra import Infra, SellerName
+from rackwright.spec.purchase import Purchase
 from rackwright.spec.quantity import Duration, Money, Percent
 from rackwright.spec.workload import TRAINING, Workload
 
@@ -98,6 +99,8 @@ class Spec(Part):
     """Places to run."""
     blueprint: Blueprint = Blueprint()
     """Overrides of what the stack builds."""
+    purchase: Purchase | None = None
+    """Servers to compare with `rackwright buy`, and the user's prices."""
     pricing: Pricing = Pricing()
     """Changes to the list prices of the catalog."""
     limits: Limits = Limits()

@@ -12,6 +12,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     own_servers,
     own_storage,
     places,
+    purchase,
     safety,
     samples,
     serving_options,
