@@ -267,6 +267,15 @@ SUPPORT = sourced_table(
     same(yes, "deprecated"),
 )
 
+OPERATOR_MATRIX = sourced_table(
+    "operator_matrix.csv",
+    "component release",
+    same(text, "component release"),
+    {"status": ("status", one_of("supported", "deprecated", "ended"))},
+    same(words, "driver nic_firmware gpu_operator_first notes"),
+    same(maybe(minor), "kubernetes_first kubernetes_last"),
+)
+
 FABRIC_ENVIRONMENT = sourced_table(
     "fabric_environment.csv",
     "fabric accelerators variable only",
