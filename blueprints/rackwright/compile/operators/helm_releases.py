@@ -16,6 +16,10 @@ TOLERATE_ALL = [{"operator": "Exists"}]
 PROMETHEUS = "prometheus"
 """Its rows in `catalog/data/storage_limits.csv`."""
 METRICS_PRIORITY = "metrics"
+METRICS_REPLICAS = 2
+"""Of Prometheus and Alertmanager: a drain of one node, or its failure, stops neither autoscaling nor alerts."""
+ONE_STAYS = {"enabled": True, "minAvailable": 1}
+"""Disruption budget with which a drain waits until the other replica runs."""
 PROMETHEUS_REQUESTS = {"cpu": "500m", "memory": "2Gi"}
 """Assumed, so that the scheduler keeps room for Prometheus on a system node."""
 SYSTEM_NODE_SELECTOR = {ROLE_LABEL: "system"}
@@ -31,7 +35,9 @@ def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str,
 def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, Any] | None = None) -> ReleasePlan:
     """Prometheus for monitors of all namespaces and releases. Control-plane targets are off, because the cloud does not expose them.
 
-    Metrics are on a disk of the class `storage`, so that a restart and another node keep them. Their size is limited below that of the
+    Two replicas read the same targets; the service of Prometheus answers from one of them. The chart prefers different nodes for them.
+    Metrics of each are on a disk of the class `storage`, so that a restart and another node keep them.
+    Their size is limited below that of the
     disk. A teardown removes Prometheus and its disk while the driver of the disk still runs; Helm keeps claims of a StatefulSet.
     Units of Prometheus are powers of 1024: https://prometheus.io/docs/prometheus/latest/storage/
     storage: the class, the name of one that exists, or empty: metrics are lost with the pod. rules: PrometheusRules of the chart, by name.
@@ -46,7 +52,9 @@ def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, A
     selectors = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
     values = {name: {"enabled": False} for name in hidden} | {
         "prometheus": {
+            "podDisruptionBudget": ONE_STAYS,
             "prometheusSpec": {
+                "replicas": METRICS_REPLICAS,
                 **selectors,
                 "retention": f"{days}d",
                 "retentionSize": f"{kept_gib}GB",
@@ -55,9 +63,12 @@ def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, A
                 "nodeSelector": SYSTEM_NODE_SELECTOR,
                 "priorityClassName": METRICS_PRIORITY,
                 "resources": {"requests": PROMETHEUS_REQUESTS},
-            }
+            },
         },
-        "alertmanager": {"alertmanagerSpec": {"nodeSelector": SYSTEM_NODE_SELECTOR}},
+        "alertmanager": {
+            "podDisruptionBudget": ONE_STAYS,
+            "alertmanagerSpec": {"replicas": METRICS_REPLICAS, "nodeSelector": SYSTEM_NODE_SELECTOR},
+        },
         "prometheusOperator": {"nodeSelector": SYSTEM_NODE_SELECTOR},
         "grafana": {"enabled": False},
         "fullnameOverride": STACK_METRICS.service.removesuffix("-prometheus"),
@@ -66,7 +77,7 @@ def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, A
     plan = release(
         MONITORING, MONITORING_NAMESPACE, values, (*(() if isinstance(storage, str) else (storage.key,)), metrics_priority().key)
     )
-    claims = () if isinstance(storage, str) else (DiskPlan(disk_gib),)
+    claims = () if isinstance(storage, str) else (DiskPlan(disk_gib),) * METRICS_REPLICAS
     return replace(plan, claims=claims, teardown_values={"prometheus": {"enabled": False}})
 
 
