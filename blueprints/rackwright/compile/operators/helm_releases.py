@@ -36,9 +36,8 @@ def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, A
     """Prometheus for monitors of all namespaces and releases. Control-plane targets are off, because the cloud does not expose them.
 
     Two replicas read the same targets; the service of Prometheus answers from one of them. The chart prefers different nodes for them.
-    Metrics of each are on a disk of the class `storage`, so that a restart and another node keep them.
-    Their size is limited below that of the
-    disk. A teardown removes Prometheus and its disk while the driver of the disk still runs; Helm keeps claims of a StatefulSet.
+    Metrics of each are on a disk of the class `storage`, so that a restart and another node keep them. Their size is limited below that
+    of the disk. A teardown removes Prometheus and its disks while the driver of the disks still runs; Helm keeps claims of a StatefulSet.
     Units of Prometheus are powers of 1024: https://prometheus.io/docs/prometheus/latest/storage/
     storage: the class, the name of one that exists, or empty: metrics are lost with the pod. rules: PrometheusRules of the chart, by name.
     """
