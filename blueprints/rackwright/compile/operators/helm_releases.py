@@ -23,6 +23,10 @@ ONE_STAYS = {"enabled": True, "minAvailable": 1}
 PROMETHEUS_REQUESTS = {"cpu": "500m", "memory": "2Gi"}
 """Assumed, so that the scheduler keeps room for Prometheus on a system node."""
 SYSTEM_NODE_SELECTOR = {ROLE_LABEL: "system"}
+ALERTMANAGER = {
+    "podDisruptionBudget": ONE_STAYS,
+    "alertmanagerSpec": {"replicas": METRICS_REPLICAS, "nodeSelector": SYSTEM_NODE_SELECTOR},
+}
 UNMANAGED_NAMESPACES = (SYSTEM_NAMESPACE, MONITORING_NAMESPACE, JOBSET_NAMESPACE, KUEUE_NAMESPACE)
 """Namespaces whose jobs Kueue must not manage: hook jobs of an operator would wait for a queue forever."""
 
@@ -41,43 +45,41 @@ def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, A
     Units of Prometheus are powers of 1024: https://prometheus.io/docs/prometheus/latest/storage/
     storage: the class, the name of one that exists, or empty: metrics are lost with the pod. rules: PrometheusRules of the chart, by name.
     """
-    limits = ("disk_gib", "retention_days", "retention_gib")
-    disk_gib, days, kept_gib = (catalog.storage_limit(PROMETHEUS, limit) for limit in limits)
     name = storage if isinstance(storage, str) else storage.body["metadata"]["name"]
-    size = {"requests": {"storage": f"{disk_gib}Gi"}}
-    claim = {"storageClassName": name, "accessModes": ["ReadWriteOnce"], "resources": size}
-    disk = {"storageSpec": {"volumeClaimTemplate": {"spec": claim}}} if name else {}
     hidden = ("kubeControllerManager", "kubeScheduler", "kubeEtcd", "kubeProxy", "coreDns")
-    selectors = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
     values = {name: {"enabled": False} for name in hidden} | {
-        "prometheus": {
-            "podDisruptionBudget": ONE_STAYS,
-            "prometheusSpec": {
-                "replicas": METRICS_REPLICAS,
-                **selectors,
-                "retention": f"{days}d",
-                "retentionSize": f"{kept_gib}GB",
-                **disk,
-                "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete", "whenScaled": "Retain"},
-                "nodeSelector": SYSTEM_NODE_SELECTOR,
-                "priorityClassName": METRICS_PRIORITY,
-                "resources": {"requests": PROMETHEUS_REQUESTS},
-            },
-        },
-        "alertmanager": {
-            "podDisruptionBudget": ONE_STAYS,
-            "alertmanagerSpec": {"replicas": METRICS_REPLICAS, "nodeSelector": SYSTEM_NODE_SELECTOR},
-        },
+        "prometheus": {"podDisruptionBudget": ONE_STAYS, "prometheusSpec": _prometheus(catalog, name)},
+        "alertmanager": ALERTMANAGER,
         "prometheusOperator": {"nodeSelector": SYSTEM_NODE_SELECTOR},
         "grafana": {"enabled": False},
         "fullnameOverride": STACK_METRICS.service.removesuffix("-prometheus"),
     }
     values |= {"additionalPrometheusRulesMap": rules} if rules else {}
-    plan = release(
-        MONITORING, MONITORING_NAMESPACE, values, (*(() if isinstance(storage, str) else (storage.key,)), metrics_priority().key)
-    )
-    claims = () if isinstance(storage, str) else (DiskPlan(disk_gib),) * METRICS_REPLICAS
+    after = () if isinstance(storage, str) else (storage.key,)
+    plan = release(MONITORING, MONITORING_NAMESPACE, values, (*after, metrics_priority().key))
+    claims = (DiskPlan(catalog.storage_limit(PROMETHEUS, "disk_gib")),) * METRICS_REPLICAS if after else ()
     return replace(plan, claims=claims, teardown_values={"prometheus": {"enabled": False}})
+
+
+def _prometheus(catalog: Catalog, storage_class: str) -> dict[str, Any]:
+    """Spec of Prometheus, each replica with a disk of the class. storage_class: empty for no disk."""
+    limits = ("disk_gib", "retention_days", "retention_gib")
+    disk_gib, days, kept_gib = (catalog.storage_limit(PROMETHEUS, limit) for limit in limits)
+    size = {"requests": {"storage": f"{disk_gib}Gi"}}
+    claim = {"storageClassName": storage_class, "accessModes": ["ReadWriteOnce"], "resources": size}
+    disk = {"storageSpec": {"volumeClaimTemplate": {"spec": claim}}} if storage_class else {}
+    selectors = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
+    return {
+        "replicas": METRICS_REPLICAS,
+        **selectors,
+        "retention": f"{days}d",
+        "retentionSize": f"{kept_gib}GB",
+        **disk,
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete", "whenScaled": "Retain"},
+        "nodeSelector": SYSTEM_NODE_SELECTOR,
+        "priorityClassName": METRICS_PRIORITY,
+        "resources": {"requests": PROMETHEUS_REQUESTS},
+    }
 
 
 def metrics_priority() -> ManifestPlan:
