@@ -40,6 +40,7 @@ test-fast: $(STAMP) ## the inner loop: every test but the sweeps over matrix, ca
 
 cluster: $(STAMP) ## build the control plane of tests/cluster once, into ~/.cache/rackwright/cluster (needs Go)
 	@$(PY) -m tests.cluster.binaries
+	@$(PY) -m tests.render.renderers
 
 test-cluster: cluster ## every object on a real API server, the real scheduler on nodes shaped like the pools (needs etcd)
 	@$(PY) -m pytest -n 0 tests/cluster

@@ -1,25 +1,25 @@
 """Commands that need the resource graph. pulumi is imported when one of them runs."""
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rackwright.cli.app import AsJson, Outputs, SpecPath, Today
+from rackwright.cli.app import AsJson, SpecPath, Today
 from rackwright.cli.session import Session
 from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, working
-from rackwright.clouds import names, sellers, supports
+from rackwright.clouds import supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.graph_formats import GraphFormat, as_dot, as_mermaid
 from rackwright.report.terminal.console import console
 
+from rackwright_pulumi.manifests_command import manifests
+from rackwright_pulumi.recorded_stack import graph_of, recorded
+
 if TYPE_CHECKING:
     from rackwright.stackplan import StackPlan
-
-    from rackwright_pulumi.resource_graph import Graph
 
 
 Layers = Annotated[
@@ -29,8 +29,6 @@ UpstreamStack = Annotated[
     str,
     typer.Option("--upstream-stack", metavar="STACK", help="The stack with the earlier layers: rackwright:below.", show_default=""),
 ]
-DEFAULT_PROJECT = "rackwright"
-"""Name of the Pulumi project in URNs, as in Pulumi.yaml of this repository and of new projects."""
 
 
 def register(app: typer.Typer) -> None:
@@ -179,95 +177,11 @@ def doctor(
         console().print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def manifests(
-    spec: SpecPath,
-    directory: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="A new or empty folder.")],
-    outputs: Outputs = None,
-    as_json: AsJson = False,
-    today: Today = None,
-) -> None:
-    """Write every Kubernetes object of the stack as YAML, with the values of its Helm charts and a script that installs them in order."""
-    from rackwright.files import write_text
-    from rackwright.report.yaml_text import yaml_text
-    from rackwright.workflow.stack.outputs import read_outputs
-
-    from rackwright_pulumi.kubernetes.manifest_files import manifests_of, texts_of
-
-    session = Session.of(spec, as_json, today)
-    known = read_outputs(outputs) if outputs else {}
-    plan = session.stack()
-    if not plan.cluster:
-        fix = "name the spec of a training cluster, a fleet or a TPU pod"
-        raise UserError([Problem("U-manifests", f"The stack is a {plan.kind}, which has no Kubernetes objects", fix=fix)], str(spec))
-    made = manifests_of(recorded(session, session.path.stem, exports=True), known, texts_of(json.loads(plan.to_json())))
-    if made.simulated:
-        reason = f"{', '.join(made.simulated)} contain values of the cloud that the stack does not export"
-        raise UserError([Problem("U-manifests", reason, fix="build these objects with `pulumi up`")], str(spec))
-    if directory.exists() and any(directory.iterdir()):
-        raise UserError([Problem("U-manifests", f"{directory} has files, and old ones would be installed too", fix="name a new folder")])
-    directory.mkdir(parents=True, exist_ok=True)
-    texts = {file.name: yaml_text([file.body]) for file in made.files} | {"install.sh": made.script}
-    for name, text in texts.items():
-        write_text(directory / name, text)
-    if as_json:
-        emit({"ok": True, "files": [str(directory / name) for name in texts], "unknown": list(made.unknown)})
-        return
-    emit(f"wrote {len(texts)} files to {directory}; install them with {directory / 'install.sh'}")
-    if made.unknown:
-        emit(f"set by --outputs, after `pulumi up` of the layers base and cluster: {', '.join(made.unknown)}")
-
-
 def _on_aws(session: Session) -> "StackPlan":
     plan = session.stack()
     if not supports(plan.place.cloud, "lookup"):
         raise UserError([Problem("U-aws", f"the stack is on {plan.place.cloud}, and this command is for AWS", fix="name a spec on aws")])
     return plan
-
-
-def graph_of(session: Session, stack: str = "", project: str = "") -> dict[str, Any]:
-    """The graph of a spec as plain JSON. stack, project: names in its URNs; default: the name of the file, and rackwright.
-
-    Raises UserError, and typer.Exit(1) if no candidate meets the goals.
-    """
-    stack = stack or session.path.stem
-    return recorded(session, stack, project).as_json() | {"stack": stack, "planned_on": session.today.isoformat()}
-
-
-def recorded(session: Session, stack: str, project: str = "", placeholder: str = "", *, exports: bool = False) -> "Graph":
-    """The graph of a spec. placeholder: the name in values that other stacks export; default: the output and its stack.
-
-    exports: with the outputs of the stack. Raises like graph_of.
-    """
-    stack_plan = session.stack()
-    try:
-        import pulumi
-
-        from rackwright_pulumi.program.build import declare_stack
-        from rackwright_pulumi.testing import record
-        from rackwright_pulumi.testing.placeholders import placeholder_outputs, placeholder_secrets, upstream_outputs
-    except ModuleNotFoundError as missing:
-        raise _not_installed(missing) from None
-    with working("declaring resources", session.as_json):
-        try:
-            outputs = placeholder_outputs(stack_plan, placeholder)
-            outputs |= upstream_outputs(stack_plan, outputs)
-            project = project or DEFAULT_PROJECT
-            secrets = placeholder_secrets(stack_plan)
-
-            def program() -> None:
-                blueprint = declare_stack(stack_plan, secrets=secrets)
-                for name, value in blueprint.stack_outputs().items() if exports else ():
-                    pulumi.export(name, value)
-
-            return record(program, project=project, stack=stack, stack_outputs=outputs)
-        except ModuleNotFoundError as missing:
-            raise _not_installed(missing) from None
-
-
-def _not_installed(missing: ModuleNotFoundError) -> UserError:
-    cloud = (missing.name or "pulumi").removeprefix("pulumi_").split(".")[0]
-    extra = cloud if cloud in names() else ",".join(sellers())
-    return UserError([Problem("U-extra", f"this command needs {missing.name}", fix=f'pip install "rackwright[{extra}]"')])
 
 
 def _read(path: Path, graph_of_spec: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ COUNTS = {
     "aws_machines.csv": 92,
     "gcp_machines.csv": 35,
     "tpu_slices.csv": 190,
-    "servers.csv": 5,
+    "servers.csv": 8,
 }
 TODAY = "2026-11-21"
 DIGEST = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")

@@ -39,8 +39,13 @@ def objects(plan: StackPlan) -> Iterator[Body]:
 
 
 def golden_objects(path: Path) -> Iterator[Body]:
+    """Objects of a graph in a file, namespaces first."""
+    return graph_objects(json.loads(path.read_text()))
+
+
+def graph_objects(graph: dict[str, Any]) -> Iterator[Body]:
     """Objects of a recorded graph, namespaces first."""
-    nodes = [node for node in json.loads(path.read_text())["resources"] if node["type"].startswith(PREFIX) and node["type"] != RELEASE]
+    nodes = [node for node in graph["resources"] if node["type"].startswith(PREFIX) and node["type"] != RELEASE]
     bodies = [{key: _unmasked(value) for key, value in node["inputs"].items() if value is not None} for node in nodes]
     return iter(sorted(bodies, key=lambda body: body["kind"] != "Namespace"))
 

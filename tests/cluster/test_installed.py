@@ -7,7 +7,7 @@ from rackwright_pulumi.kubernetes.objects import namespace_body
 
 from tests import plans
 from tests.cluster.nodes import container
-from tests.compile.contracts import chart_values
+from tests.compile.contracts import chart_values, merged
 from tests.compile.found import release
 
 PLANS = {"lws": "fleet-wide", "keda": "fleet-wide", "jobset": "training", "kueue": "training"}
@@ -40,12 +40,6 @@ def test_a_restricted_namespace_admits_the_pods_of_its_chart(name, api):
     api.must_apply(account)
     answer = api.apply(pod, dry_run=True)
     assert (level, answer.message) == ("restricted", "")
-
-
-def merged(chart: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """As Helm merges values: maps by key, all else replaced."""
-    both = {key: merged(chart[key], given[key]) for key in chart.keys() & given.keys() if isinstance(chart[key], dict)}
-    return chart | given | both
 
 
 def at(values: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:

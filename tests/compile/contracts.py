@@ -38,11 +38,22 @@ def unknown_paths(given: dict[str, Any], known: dict[str, Any], path: str = "") 
     return found
 
 
-@cache
+def merged(chart: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """As Helm merges values: maps by key, all else replaced."""
+    both = {key: merged(chart[key], given[key]) for key in chart.keys() & given.keys() if isinstance(chart[key], dict)}
+    return chart | given | both
+
+
 def crd_schemas() -> dict[tuple[str, str], dict[str, Any]]:
-    """(apiVersion, kind) to schema. Fields that the CRD lacks are errors, as in strict server-side apply."""
+    """(apiVersion, kind) to schema, of the contracts."""
+    return schemas_in(ROOT / "crds")
+
+
+@cache
+def schemas_in(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """(apiVersion, kind) to schema, of the CRDs in a folder. Fields that the CRD lacks are errors, as in strict server-side apply."""
     found = {}
-    for file in sorted((ROOT / "crds").glob("*/*.yaml")):
+    for file in sorted(folder.rglob("*.yaml")):
         for crd in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
             if not crd or crd.get("kind") != "CustomResourceDefinition":
                 continue
@@ -57,8 +68,15 @@ def crd_schemas() -> dict[tuple[str, str], dict[str, Any]]:
 def errors_of(body: dict[str, Any]) -> list[str] | None:
     """Violations of the CRD by an object; None without a CRD for the object's kind."""
     schema = crd_schemas().get((body["apiVersion"], body["kind"]))
-    if schema is None:
-        return None
+    return None if schema is None else _violations(schema, body)
+
+
+def strict_errors(body: dict[str, Any], folder: Path) -> list[str]:
+    """Violations of the CRD in a folder by an object. Raises KeyError where the folder has no CRD for its kind."""
+    return _violations(schemas_in(folder)[body["apiVersion"], body["kind"]], body)
+
+
+def _violations(schema: dict[str, Any], body: dict[str, Any]) -> list[str]:
     found = jsonschema.Draft7Validator(schema).iter_errors(body)
     return [f"{'.'.join(map(str, e.absolute_path))}: {e.message}" for e in found]
 

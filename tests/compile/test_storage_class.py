@@ -88,7 +88,7 @@ def test_the_disk_of_prometheus_counts_towards_the_quota():
     plan = plans.training_plan()
     without = tuple(replace(release, claims=()) for release in plan.releases)
     sizes = [next(need.amount for need in quota_needs(each) if need.code == GP3) for each in (plan, replace(plan, releases=without))]
-    assert sizes[0] - sizes[1] == pytest.approx(prometheus(plan).claims[0].size_gib / 1024, abs=0.01)
+    assert sizes[0] - sizes[1] == pytest.approx(sum(disk.size_gib for disk in prometheus(plan).claims) / 1024, abs=0.01)
 
 
 @pytest.mark.parametrize("plan", [plans.training_plan(), plans.fleet_plan(), plans.FLEETS["fleet-eks"]()], ids=["training", "gke", "eks"])

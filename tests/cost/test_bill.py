@@ -161,5 +161,5 @@ def test_prices_whose_source_calls_them_examples_are_marked():
 @pytest.mark.parametrize("name", ["training", "fleet"])
 def test_the_disk_of_prometheus_is_billed(name):
     line = next(line for line in billed(CASES[name]).lines if line.what == "disk of kube-prometheus-stack")
-    assert (line.quantity, line.unit) == (40, "GiB")
+    assert (line.quantity, line.unit) == (2 * 40, "GiB")
     assert line.hourly_usd

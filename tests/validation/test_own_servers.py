@@ -4,6 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 from rackwright.catalog import Catalog
+from rackwright.catalog.operator_matrix import operator_release
+from rackwright.catalog.release.chart_images import chart_images
+from rackwright.catalog.release.pinned_versions import pinned_versions
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.sizing.offers.own_servers import with_own_servers
 from rackwright.spec.spec import Acknowledgement
@@ -90,3 +93,51 @@ def test_a_cluster_that_has_one_of_the_operators_satisfies_every_rule(chart, bui
     where = place(installed=[{"name": chart, "version": "1.0.0", "namespace": "elsewhere"}])
     warned = {"V-179"} if (chart, build) == ("network-operator", own_training_case) else set()
     assert {problem.code for problem in check(plans.compiled(build(where=where)))} == warned
+
+
+GPU_OPERATOR, NETWORK_OPERATOR = {"name": "gpu-operator", "namespace": "gpu-operator"}, {"name": "network-operator", "namespace": "net"}
+
+
+@pytest.mark.parametrize(
+    ("installed", "kubernetes", "code", "words"),
+    [
+        ([GPU_OPERATOR | {"version": "v25.3.4"}], "1.35", "V-220", "support has ended; its default driver is 580.82.07"),
+        ([GPU_OPERATOR | {"version": "v23.9.0"}], "1.35", "V-220", "which the matrix of drivers lacks; it has 26.7, 26.3, 25.10, 25.3"),
+        ([NETWORK_OPERATOR | {"version": "26.1.2"}, GPU_OPERATOR | {"version": "v24.9.2"}], "1.35", "V-221", "GPU operator 25.3 or newer"),
+        ([NETWORK_OPERATOR | {"version": "26.1.2"}], "1.36", "V-221", "supports Kubernetes 1.31 to 1.35; the cluster has 1.36"),
+    ],
+)
+def test_operators_outside_the_matrix_are_found(installed, kubernetes, code, words):
+    where = place(installed=installed, cluster={"name": "lab", "kubernetes": kubernetes})
+    assert words in found(where)[code].reason
+
+
+@pytest.mark.parametrize(
+    ("servers", "words"),
+    [
+        ({"gpu_driver": "470.256.02"}, "GPU driver 470.256.02 of group h100 is older than branch 580"),
+        ({"nic_driver": "23.10-1.1.9.0"}, "NIC driver 23.10-1.1.9.0 of group h100 is in no release of the matrix"),
+    ],
+)
+def test_drivers_outside_the_matrix_are_found(servers, words):
+    assert words in found(place(servers=servers))["V-222"].reason
+
+
+@pytest.mark.parametrize(("firmware", "is_old"), [("28.42.1000", True), ("28.43.1014", False), ("28.44.1036", False)])
+def test_nic_firmware_is_compared_with_that_of_the_driver(firmware, is_old):
+    nics = [{"kind": "infiniband", "speed": "NDR", "count": 8, "firmware": firmware}]
+    known = found(place(servers={"nic_driver": "MLNX_OFED_LINUX-24.10-0.7.0.0:", "nics": nics}))
+    assert ("V-222" in known) is is_old
+    if is_old:
+        assert "older than 28.43.1014 of driver" in known["V-222"].reason
+
+
+def test_operators_and_drivers_inside_the_matrix_are_silent():
+    installed = [GPU_OPERATOR | {"version": "v26.3.3"}, NETWORK_OPERATOR | {"version": "26.4.1"}]
+    assert not {"V-220", "V-221", "V-222"} & set(found(place(installed=installed, servers={"gpu_driver": "580.126.20"})))
+
+
+def test_the_matrix_has_the_pinned_operators_and_their_drivers():
+    versions, images = pinned_versions("chart"), pinned_versions("network-image")
+    assert operator_release("network-operator", versions["network-operator"].version).driver == images["doca-driver"].version
+    assert operator_release("gpu-operator", versions["gpu-operator"].version).driver in {i.tag for i in chart_images("gpu-operator")}

@@ -39,7 +39,7 @@ def test_quota_counts_interfaces_addresses_disks_and_file_system_of_a_training_c
     assert found[P_VCPU].amount == 4 * 192
     assert found[INTERFACES].amount == 4 * 33 + 2 + 11 * 2  # machines, system machines, eleven endpoints in two zones
     assert (found[ADDRESSES].amount, found[LUSTRE].amount) == (1, plan.lustre.capacity_gib)
-    assert found[GP3].amount == round((4 * 200 + 2 * 100 + 40) / 1024, 2)  # nodes, system nodes, metrics
+    assert found[GP3].amount == round((4 * 200 + 2 * 100 + 2 * 40) / 1024, 2)  # nodes, system nodes, metrics
 
 
 def test_quota_is_counted_at_the_autoscaling_maximum():

@@ -236,7 +236,11 @@ STORAGE_LIMITS = sourced_table(
     "storage_limits.csv", "volume limit", same(text, "volume limit"), same(many(count), "values"), same(words, "notes")
 )
 
-CHART_IMAGES = sourced_table("chart_images.csv", "chart image", same(text, "chart version image"), same(words, "tag notes"))
+CHART_IMAGES = sourced_table(
+    "chart_images.csv", "chart image", same(text, "chart version image"), same(words, "tag notes"), same(yes, "complete")
+)
+
+CHART_IMAGE_VALUES = sourced_table("chart_image_values.csv", "chart path", same(text, "chart path value"), same(words, "notes"))
 
 SUPPORTED_VERSIONS = sourced_table(
     "supported_versions.csv",
@@ -261,6 +265,15 @@ SUPPORT = sourced_table(
     same(words, "cloud version follows notes"),
     same(maybe(day), "support_ends extended_ends"),
     same(yes, "deprecated"),
+)
+
+OPERATOR_MATRIX = sourced_table(
+    "operator_matrix.csv",
+    "component release",
+    same(text, "component release"),
+    {"status": ("status", one_of("supported", "deprecated", "ended"))},
+    same(words, "driver nic_firmware gpu_operator_first notes"),
+    same(maybe(minor), "kubernetes_first kubernetes_last"),
 )
 
 FABRIC_ENVIRONMENT = sourced_table(

@@ -29,6 +29,7 @@ from rackwright.catalog.rows import (
     StorageLimit,
     StoragePrice,
     SupportedVersion,
+    Switch,
     TpuSlice,
     Volume,
     Zone,
@@ -53,6 +54,7 @@ class Catalog:
     layouts: tuple[FabricLayout, ...]
     slices: tuple[TpuSlice, ...]
     servers: tuple[Server, ...]
+    switches: tuple[Switch, ...]
     link_speeds: tuple[LinkSpeed, ...]
     mig_profiles: tuple[MigProfile, ...]
     gpu_products: tuple[GpuProduct, ...]
@@ -200,6 +202,7 @@ PLAIN = {
     "generations": (AcceleratorGeneration, tables.ACCELERATOR_GENERATIONS),
     "layouts": (FabricLayout, tables.FABRICS),
     "servers": (Server, server_columns.SERVERS),
+    "switches": (Switch, server_columns.SWITCHES),
     "link_speeds": (LinkSpeed, server_columns.LINK_SPEEDS),
     "mig_profiles": (MigProfile, server_columns.MIG_PROFILES),
     "gpu_products": (GpuProduct, server_columns.GPU_PRODUCTS),

@@ -29,7 +29,7 @@ from rackwright.catalog.offerings import (
     Volume,
     Zone,
 )
-from rackwright.catalog.servers import GpuProduct, LinkSpeed, Server
+from rackwright.catalog.servers import GpuProduct, LinkSpeed, Server, Switch
 from rackwright.catalog.sharing import MigProfile, Sharing
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "StoragePrice",
     "Support",
     "SupportedVersion",
+    "Switch",
     "TpuSlice",
     "Volume",
     "Zone",

@@ -10,13 +10,24 @@ SERVERS = sourced_table(
     same(text, "name machine vendor accelerator form_factor"),
     same(words, "cpu memory_words local_storage power_supplies scale_up scale_out notes"),
     same(count, "accelerator_count"),
-    same(maybe(positive), "power_supply_watts"),
+    same(maybe(positive), "power_supply_watts max_watts"),
     same(Fabric, "fabric"),
     same(maybe(count), "fabric_interfaces"),
     {
         "max_memory_gb": ("max_memory_bytes", maybe(size(GB))),
         "fabric_interface_gbps": ("fabric_interface_bytes_per_s", maybe(GBPS)),
     },
+)
+
+SWITCHES = sourced_table(
+    "switches.csv",
+    "machine",
+    same(text, "name machine"),
+    same(Fabric, "fabric"),
+    same(count, "ports transceiver_ports rack_units"),
+    {"port_gbps": ("port_bytes_per_s", GBPS)},
+    same(maybe(positive), "max_watts"),
+    same(words, "notes"),
 )
 
 LINK_SPEEDS = sourced_table("link_speeds.csv", "name", same(text, "name"), {"gbps": ("bytes_per_s", GBPS)}, same(words, "notes"))

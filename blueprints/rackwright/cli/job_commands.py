@@ -11,6 +11,7 @@ from rackwright.cli.session import Session
 from rackwright.cli.terminal import NOT_FEASIBLE, emit, tell
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
+from rackwright.report.mirror_script import CopyTool
 
 if TYPE_CHECKING:
     from rackwright.compile.jobs.write_job import Job
@@ -70,15 +71,28 @@ def next_command(spec: SpecPath, as_json: AsJson = False, today: Today = None) -
 @app.command()
 def images(
     spec: SpecPath,
-    mirror: Annotated[str, typer.Option("--mirror", metavar="REGISTRY", help="Also name each in this registry.", show_default="")] = "",
+    mirror: Annotated[
+        str, typer.Option("--mirror", metavar="REGISTRY", help="Also name each in this registry.", show_default="`registry` of the spec")
+    ] = "",
+    script: Annotated[CopyTool | None, typer.Option("--format", help="Print a shell script that copies all of them to the mirror.")] = None,
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
     """List every chart, container image and add-on of the stack and its job, with digests where they are known."""
     from rackwright.report.artifacts import artifacts_of
+    from rackwright.report.mirror_script import mirror_script
 
-    session = Session.of(spec, as_json, today)
-    found = artifacts_of(session.stack(), session.spec, mirror.rstrip("/"))
+    session = Session.of(spec, as_json or script is not None, today)
+    registry = mirror.rstrip("/") or session.spec.registry or ""
+    if script and not registry:
+        fix = "set `registry:` in the spec, or add --mirror mirror.example/ai"
+        raise UserError(
+            [Problem("U-mirror", "The script needs a mirror, and neither the spec nor the command names one", fix=fix)], str(spec)
+        )
+    found = artifacts_of(session.source_stack(), session.spec, registry)
+    if script:
+        emit(mirror_script(found, script).rstrip())
+        return
     if as_json:
         emit([asdict(artifact) for artifact in found])
         return

@@ -9,6 +9,7 @@ from rackwright.cli import (  # noqa: F401, registers the commands
     job_commands,
     preflight_command,
     project_commands,
+    purchase_commands,
     spec_commands,
 )
 from rackwright.cli.app import app

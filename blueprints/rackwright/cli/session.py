@@ -95,6 +95,11 @@ class Session:
         """The StackPlan of `decided`. Ends the command and raises as it does."""
         return self.decided().plan
 
+    def source_stack(self) -> "StackPlan":
+        """`stack` with charts and images of their sources instead of `registry` of the spec."""
+        decided = self.decided()
+        return self.pipeline.unmirrored(decided.decision) if self.spec.registry else decided.plan
+
     def require_fits(self) -> None:
         """Prints the nearest misses and ends the command if no candidate fits."""
         if not self.plan.fits:

@@ -7,7 +7,7 @@ network, nodes, storage, serving, operators      the parts of a stack
 kubernetes         Kubernetes objects; objects for controllers of one cloud are in kubernetes/<cloud>/
 jobs               the job of a training cluster: a JobSet, which is not part of the stack
 preflight          checks of nodes before jobs start on them, which are not part of the stack
-existing_cluster, spec_options, cost_alerts, version_pins      changes to every StackPlan after its blueprint
+existing_cluster, spec_options, cost_alerts, version_pins, mirror      changes to every StackPlan after its blueprint
 unsupported        combinations that this release cannot build
 """
 

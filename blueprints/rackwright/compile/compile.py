@@ -17,6 +17,7 @@ from rackwright.compile.blueprints.training_cluster_gke import gke_training_plan
 from rackwright.compile.blueprints.training_cluster_own import own_training_plan
 from rackwright.compile.compile_context import NEW_STACK, CompileContext, RunningStack
 from rackwright.compile.cost_alerts import with_cost_alerts
+from rackwright.compile.mirror import with_mirror
 from rackwright.compile.nodes.roll import with_rolls
 from rackwright.compile.spec_options import apply_spec_options
 from rackwright.compile.unsupported import unsupported_problems
@@ -69,7 +70,8 @@ def compile_plan(
     if problems := refusals(context):
         raise UserError(problems)
     compiled = with_rolls(context, with_cost_alerts(context, apply_spec_options(context, PATHS[kind, fit.candidate.cloud](context))))
-    return with_version_pins(compiled, running.pins) if running.pins else compiled
+    pinned = with_version_pins(compiled, running.pins) if running.pins else compiled
+    return with_mirror(pinned, spec.registry) if spec.registry else pinned
 
 
 def blueprint_of(spec: Spec, fit: Fit) -> BlueprintKind:

@@ -1,5 +1,6 @@
 """Storage cost: shared file system, disks with their additional IOPS and throughput, buckets by usage."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
@@ -25,8 +26,8 @@ def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float
         if nodes := billed_nodes(stack, pool, fit):
             yield from _disk(f"disks of {pool.name}", pool.disk, nodes, stack.place, catalog, hours)
     for release in stack.releases if "operators" in stack.layers else ():
-        for disk in release.claims:
-            yield from _disk(f"disk of {release.name}", disk, 1, stack.place, catalog, hours)
+        for disk, count in Counter(release.claims).items():
+            yield from _disk(f"disk of {release.name}", disk, count, stack.place, catalog, hours)
     if base:
         yield from _buckets(stack, spec, catalog, hours)
 

@@ -67,6 +67,8 @@ class Nic(Part):
     """Speed of one port: an InfiniBand generation (NDR), or such as 100 Gbit/s; sizing requires it."""
     count: PositiveInt
     """Ports of the server; each is a rail."""
+    firmware: Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+){2}$", description="such as 28.43.1014")] | None = None
+    """Firmware of the NICs, which V-222 compares with that of the driver."""
     rails: tuple[NicPort, ...] = ()
     """Names of the ports in rail order; where they are missing, all ports share one resource."""
 
@@ -131,6 +133,10 @@ class ServerGroup(Part):
     """Architecture of the processors."""
     os: Text | None = None
     """Operating system, such as Ubuntu 24.04."""
+    gpu_driver: Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+){1,2}$", description="such as 580.126.20")] | None = None
+    """GPU driver on the servers, where they have one (V-222)."""
+    nic_driver: Annotated[str, Field(pattern=r"^[0-9A-Za-z_.:-]+$", description="such as 24.10-0.7.0.0")] | None = None
+    """NIC driver on the servers (DOCA-OFED or MLNX_OFED), as `ofed_info -s` prints it (V-222)."""
     nics: tuple[Nic, ...] = ()
     """NICs of each server."""
     local_nvme: LocalDisks | None = None

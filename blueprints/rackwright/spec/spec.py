@@ -7,10 +7,13 @@ from pydantic import Field
 from rackwright.spec.base import Id, Name, Part, PositiveInt, Text
 from rackwright.spec.blueprint import Blueprint
 from rackwright.spec.infra import Infra, SellerName
+from rackwright.spec.purchase import Purchase
 from rackwright.spec.quantity import Duration, Money, Percent
 from rackwright.spec.workload import TRAINING, Workload
 
 API_VERSION = "rackwright/v1"
+REGISTRY = r"^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]{1,5})?|[a-z0-9.-]+:[0-9]{1,5})(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$"
+Registry = Annotated[str, Field(pattern=REGISTRY, description="a host with an optional path, such as mirror.example/ai, without https://")]
 
 
 class Goals(Part):
@@ -96,12 +99,17 @@ class Spec(Part):
     """Places to run."""
     blueprint: Blueprint = Blueprint()
     """Overrides of what the stack builds."""
+    purchase: Purchase | None = None
+    """Servers to compare with `rackwright buy`, and the user's prices."""
     pricing: Pricing = Pricing()
     """Changes to the list prices of the catalog."""
     limits: Limits = Limits()
     """Limits set by the organisation."""
     tags: dict[str, str] = {}
     """Tags or labels set on every resource that supports them."""
+    registry: Registry | None = None
+    """Registry of mirrored charts and images: every chart and container image of the stack and its jobs comes from it. `rackwright images
+    SPEC --format skopeo` prints the commands that fill it; add-ons of EKS still come from the registry of EKS."""
     secrets: dict[Id, ConfigRef] = {}
     """References to secrets of the stack's Pulumi configuration, by name; never values."""
     acknowledge: tuple[Acknowledgement, ...] = ()

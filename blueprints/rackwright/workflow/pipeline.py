@@ -202,6 +202,12 @@ class Pipeline(SizedSpec):
         was = self._running_file_system(decision)
         return decision, stack, (*found, *replaced_file_system(was, stack, self.path, at_choice=False))
 
+    def unmirrored(self, decision: "Decision") -> "StackPlan":
+        """The stack of a decision with charts and images of their sources, not of `registry`."""
+        from rackwright.workflow.decision import compiled
+
+        return compiled(decision, self.spec.model_copy(update={"registry": None}), self.today, self.now, catalog=self.catalog)
+
     def unchecked(self, decision: "Decision", recorded: bool) -> Decided:
         """The stack of a decision, priced and not checked: a teardown must not fail on rules."""
         from rackwright.cost.bill import bill

@@ -116,7 +116,12 @@ class SizedSpec:
         """The catalog with the servers of the spec's inventories."""
         from rackwright.sizing.offers.own_servers import with_own_servers
 
-        return with_own_servers(self.own_catalog or Catalog.default(), self.spec)
+        return with_own_servers(self.sold_catalog, self.spec)
+
+    @property
+    def sold_catalog(self) -> Catalog:
+        """The catalog without the servers of inventories."""
+        return self.own_catalog or Catalog.default()
 
     @cached_property
     def recorded(self) -> "Decision | None":

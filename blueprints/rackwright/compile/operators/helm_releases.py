@@ -16,6 +16,10 @@ TOLERATE_ALL = [{"operator": "Exists"}]
 PROMETHEUS = "prometheus"
 """Its rows in `catalog/data/storage_limits.csv`."""
 METRICS_PRIORITY = "metrics"
+METRICS_REPLICAS = 2
+"""Of Prometheus and Alertmanager: a drain of one node, or its failure, stops neither autoscaling nor alerts."""
+ONE_STAYS = {"enabled": True, "minAvailable": 1}
+"""Disruption budget with which a drain waits until the other replica runs."""
 PROMETHEUS_REQUESTS = {"cpu": "500m", "memory": "2Gi"}
 """Assumed, so that the scheduler keeps room for Prometheus on a system node."""
 SYSTEM_NODE_SELECTOR = {ROLE_LABEL: "system"}
@@ -26,6 +30,10 @@ FRAMEWORKS = {
 }
 """Operator -> kinds of jobs that Kueue manages where it is installed (kueue.sigs.k8s.io/docs/reference/kueue-config.v1beta2/#Integrations).
 Pods alone are not managed: one without accelerators would wait in the queue `default` for an accelerator node."""
+ALERTMANAGER = {
+    "podDisruptionBudget": ONE_STAYS,
+    "alertmanagerSpec": {"replicas": METRICS_REPLICAS, "nodeSelector": SYSTEM_NODE_SELECTOR},
+}
 
 
 def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str, ...] = ()) -> ReleasePlan:
@@ -36,43 +44,47 @@ def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str,
 def monitoring(catalog: Catalog, storage: ManifestPlan | str, rules: dict[str, Any] | None = None) -> ReleasePlan:
     """Prometheus for monitors of all namespaces and releases. Control-plane targets are off, because the cloud does not expose them.
 
-    Metrics are on a disk of the class `storage`, so that a restart and another node keep them. Their size is limited below that of the
-    disk. A teardown removes Prometheus and its disk while the driver of the disk still runs; Helm keeps claims of a StatefulSet.
+    Two replicas read the same targets; the service of Prometheus answers from one of them. The chart prefers different nodes for them.
+    Metrics of each are on a disk of the class `storage`, so that a restart and another node keep them. Their size is limited below that
+    of the disk. A teardown removes Prometheus and its disks while the driver of the disks still runs; Helm keeps claims of a StatefulSet.
     Units of Prometheus are powers of 1024: https://prometheus.io/docs/prometheus/latest/storage/
     storage: the class, the name of one that exists, or empty: metrics are lost with the pod. rules: PrometheusRules of the chart, by name.
     """
-    limits = ("disk_gib", "retention_days", "retention_gib")
-    disk_gib, days, kept_gib = (catalog.storage_limit(PROMETHEUS, limit) for limit in limits)
     name = storage if isinstance(storage, str) else storage.body["metadata"]["name"]
-    size = {"requests": {"storage": f"{disk_gib}Gi"}}
-    claim = {"storageClassName": name, "accessModes": ["ReadWriteOnce"], "resources": size}
-    disk = {"storageSpec": {"volumeClaimTemplate": {"spec": claim}}} if name else {}
     hidden = ("kubeControllerManager", "kubeScheduler", "kubeEtcd", "kubeProxy", "coreDns")
-    selectors = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
     values = {name: {"enabled": False} for name in hidden} | {
-        "prometheus": {
-            "prometheusSpec": {
-                **selectors,
-                "retention": f"{days}d",
-                "retentionSize": f"{kept_gib}GB",
-                **disk,
-                "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete", "whenScaled": "Retain"},
-                "nodeSelector": SYSTEM_NODE_SELECTOR,
-                "priorityClassName": METRICS_PRIORITY,
-                "resources": {"requests": PROMETHEUS_REQUESTS},
-            }
-        },
-        "alertmanager": {"alertmanagerSpec": {"nodeSelector": SYSTEM_NODE_SELECTOR}},
+        "prometheus": {"podDisruptionBudget": ONE_STAYS, "prometheusSpec": _prometheus(catalog, name)},
+        "alertmanager": ALERTMANAGER,
         "prometheusOperator": {"nodeSelector": SYSTEM_NODE_SELECTOR},
         "grafana": {"enabled": False},
         "fullnameOverride": STACK_METRICS.service.removesuffix("-prometheus"),
     }
     values |= {"additionalPrometheusRulesMap": rules} if rules else {}
-    plan = release(
-        MONITORING, MONITORING_NAMESPACE, values, (*(() if isinstance(storage, str) else (storage.key,)), metrics_priority().key)
-    )
-    claims = () if isinstance(storage, str) else (DiskPlan(disk_gib),)
+    after = () if isinstance(storage, str) else (storage.key,)
+    plan = release(MONITORING, MONITORING_NAMESPACE, values, (*after, metrics_priority().key))
+    claims = (DiskPlan(catalog.storage_limit(PROMETHEUS, "disk_gib")),) * METRICS_REPLICAS if after else ()
     return replace(plan, claims=claims, teardown_values={"prometheus": {"enabled": False}})
+
+
+def _prometheus(catalog: Catalog, storage_class: str) -> dict[str, Any]:
+    """Spec of Prometheus, each replica with a disk of the class. storage_class: empty for no disk."""
+    limits = ("disk_gib", "retention_days", "retention_gib")
+    disk_gib, days, kept_gib = (catalog.storage_limit(PROMETHEUS, limit) for limit in limits)
+    size = {"requests": {"storage": f"{disk_gib}Gi"}}
+    claim = {"storageClassName": storage_class, "accessModes": ["ReadWriteOnce"], "resources": size}
+    disk = {"storageSpec": {"volumeClaimTemplate": {"spec": claim}}} if storage_class else {}
+    selectors = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
+    return {
+        "replicas": METRICS_REPLICAS,
+        **selectors,
+        "retention": f"{days}d",
+        "retentionSize": f"{kept_gib}GB",
+        **disk,
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete", "whenScaled": "Retain"},
+        "nodeSelector": SYSTEM_NODE_SELECTOR,
+        "priorityClassName": METRICS_PRIORITY,
+        "resources": {"requests": PROMETHEUS_REQUESTS},
+    }
 
 
 def metrics_priority() -> ManifestPlan:

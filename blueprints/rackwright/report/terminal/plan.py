@@ -89,6 +89,7 @@ def _show_plan(out: Console, plan: SizingPlan, spec: Spec, preview: StackPreview
     if plan.chosen and not preview.errors:
         commands = {f"choose {path}": "for `pulumi up`" if preview.stack else ""}
         commands |= {f"plan {path} --full": "" if full else "bill, quotas, rejections", f"explain {path}": "every number"}
+        commands |= {f"buy {path}": "servers, switches, racks, power"} if spec.purchase else {}
         shown = {f"rackwright {command}": purpose for command, purpose in commands.items() if purpose}
         length = max(map(len, shown))
         print_labelled(out, "next", "\n".join(f"{command.ljust(length)}  # {purpose}" for command, purpose in shown.items()))

@@ -8,6 +8,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     own_servers,
     own_storage,
     places,
+    purchase,
     safety,
     sharing,
     stack,

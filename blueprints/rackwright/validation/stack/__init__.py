@@ -1,6 +1,18 @@
 """Rules on a StackPlan, checked before the first cloud call. `check(plan)` runs all of them."""
 
-from rackwright.validation.stack import budget, cost_alerts, existing, jobs, naming, network, own_servers, preflight, quota, secrets
+from rackwright.validation.stack import (
+    budget,
+    cost_alerts,
+    existing,
+    jobs,
+    naming,
+    network,
+    operator_matrix,
+    own_servers,
+    preflight,
+    quota,
+    secrets,
+)
 from rackwright.validation.stack.cluster import access, clients, operators, queues, serving
 from rackwright.validation.stack.nodes import (
     capacity,
@@ -33,6 +45,7 @@ AREAS = (
     lustre,
     naming,
     network,
+    operator_matrix,
     own_servers,
     preflight,
     images,

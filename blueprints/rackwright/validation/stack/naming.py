@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from rackwright.catalog.release.pinned_versions import pinned_versions
 from rackwright.clouds import AWS, EKS, GCP, profile
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.registry import pod_templates, pools, rule
@@ -159,6 +160,17 @@ def _image(at: At, image: str) -> Iterator[Violation]:
         return
     if not tag or tag == "latest":
         yield Violation(at, "add a tag and a digest", f"Container image {image!r} has neither a digest nor a fixed tag")
+        return
+    message = f"Container image {image!r} has a tag, which can be moved, but no digest"
+    unpinned = [row.version for row in pinned_versions("server-image").values() if "@sha256:" not in row.version]
+    if path_of(name) in map(path_of, unpinned):
+        # The release selects this image, and its registry publishes no digest: the user accepts it, or names one.
+        fix = "set `run.image` with @sha256: and the digest that `crane digest` prints, or acknowledge V-13"
+        yield Violation(at, fix, message, level=Level.WARNING, stage=Stage.BUILD, blocks_update=True)
     else:
-        message = f"Container image {image!r} has a tag, which can be moved, but no digest"
         yield Violation(at, "append @sha256: and the digest", message, level=Level.WARNING)
+
+
+def path_of(image: str) -> str:
+    """An image without its registry, which may be a mirror: repository and tag."""
+    return image.partition("@")[0].rpartition("/")[2]

@@ -10,7 +10,7 @@ from rackwright.catalog.release.pinned_versions import pinned_versions
 from rackwright.clouds import KUBERNETES
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
-from rackwright.spec.inventory import CsiStorage, Inventory
+from rackwright.spec.inventory import CsiStorage
 from rackwright.stackplan import StackPlan
 from rackwright.stackplan.labels import RESOURCES_ANNOTATION
 from rackwright.stackplan.operators import FEATURE_DISCOVERY, GPU_OPERATOR, MONITORING, NETWORK_OPERATOR, OPERATED_SERVICE
@@ -83,7 +83,7 @@ def operators_support_gpudirect(plan: StackPlan) -> Iterator[Violation]:
 @context_rule("V-176", Level.WARNING, "https://kubernetes.io/docs/reference/node/node-status/", on=KUBERNETES)
 def inventory_is_recent(context: StackContext) -> Iterator[Violation]:
     """An inventory is at most a day old, because nodes, GPUs and operators change."""
-    inventory = _inventory(context)
+    inventory = context.inventory
     if inventory is None or context.now is None:
         return
     age = context.now - inventory.generated_at
@@ -96,7 +96,7 @@ def inventory_is_recent(context: StackContext) -> Iterator[Violation]:
 @context_rule("V-177", Level.WARNING, "https://helm.sh/docs/topics/charts/", Stage.BUILD, on=KUBERNETES)
 def installed_operators_have_pinned_versions(context: StackContext) -> Iterator[Violation]:
     """Operators of the cluster have the versions for which this release writes its objects."""
-    inventory, pins = _inventory(context), pinned_versions("chart")
+    inventory, pins = context.inventory, pinned_versions("chart")
     recorded = dict(context.plan.pins.charts)
     for each in inventory.installed if inventory else ():
         pinned = pins[each.name].version.partition("@")[0] if each.name in pins else ""
@@ -109,7 +109,7 @@ def installed_operators_have_pinned_versions(context: StackContext) -> Iterator[
 @context_rule("V-178", Level.WARNING, "https://keda.sh/docs/latest/scalers/prometheus/", on=KUBERNETES)
 def autoscalers_query_a_known_service(context: StackContext) -> Iterator[Violation]:
     """The inventory names the service of the cluster's Prometheus, which the autoscaler of a fleet queries."""
-    inventory, by_stack = _inventory(context), {release.name for release in context.plan.releases}
+    inventory, by_stack = context.inventory, {release.name for release in context.plan.releases}
     found = next((each for each in inventory.installed if each.name == MONITORING), None) if inventory else None
     if found and not found.service and MONITORING not in by_stack and any(manifests(context.plan, "ScaledObject")):
         queried = f"Autoscaling queries {OPERATED_SERVICE} in namespace {found.namespace}"
@@ -153,7 +153,7 @@ def daemons_tolerate_taints(plan: StackPlan) -> Iterator[Violation]:
 @context_rule("V-181", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/", on=KUBERNETES)
 def classes_of_releases_exist(context: StackContext) -> Iterator[Violation]:
     """Priority classes and storage classes of release values are objects of the stack, or exist in the cluster."""
-    plan, inventory = context.plan, _inventory(context)
+    plan, inventory = context.plan, context.inventory
     made = {kind: {m.body["metadata"]["name"] for _, m in manifests(plan, kind)} for kind in ("PriorityClass", "StorageClass")}
     known = {"priorityClassName": made["PriorityClass"] | SYSTEM_PRIORITIES}
     if inventory:
@@ -176,10 +176,3 @@ def _texts(value: Any, at: At, key: str = "") -> Iterator[tuple[At, str, str]]:
             yield from _texts(item, at / index, key)
     elif isinstance(value, str):
         yield at, key, value
-
-
-def _inventory(context: StackContext) -> Inventory | None:
-    if context.spec is None or context.fit is None:
-        return None
-    found = context.spec.infra.places[context.fit.candidate.place].inventory
-    return found if isinstance(found, Inventory) else None

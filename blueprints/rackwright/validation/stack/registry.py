@@ -16,6 +16,7 @@ from rackwright.diagnostics.errors import Bug
 from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.diagnostics.rule import RuleSet, rule_number
 from rackwright.sizing.plan import Fit
+from rackwright.spec.inventory import Inventory
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import ManifestPlan, PoolPlan, StackPlan
 
@@ -36,6 +37,14 @@ class StackContext:
     quotas: Mapping[str, float] = field(default_factory=dict)
     now: datetime | None = None
     is_configured: Callable[[str], bool] | None = None
+
+    @property
+    def inventory(self) -> Inventory | None:
+        """The inventory of the stack's place; None on clouds, and where no caller knows it."""
+        if self.spec is None or self.fit is None:
+            return None
+        found = self.spec.infra.places[self.fit.candidate.place].inventory
+        return found if isinstance(found, Inventory) else None
 
     def on(self, cloud: CloudProfile) -> "StackContext | None":
         return self if self.plan.place.cloud == cloud.name else None

@@ -6,6 +6,7 @@ from typing import Any
 
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.write_job import Job, job_of
+from rackwright.compile.mirror import with_mirrored_images
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.validation.spec_paths import in_spec
@@ -36,7 +37,9 @@ def training_job(pipeline: Pipeline, decided: Decided, name: str = "", outputs: 
         made = job_of(context)
     except UserError as error:
         raise UserError(_marked(error.problems, pipeline, place), str(pipeline.path)) from None
-    return replace(made, warnings=_marked(made.warnings, pipeline, place))
+    registry = decided.spec.registry
+    body = with_mirrored_images(made.body, registry) if registry else made.body
+    return replace(made, body=body, warnings=_marked(made.warnings, pipeline, place))
 
 
 def _marked(problems: tuple[Problem, ...], pipeline: Pipeline, place: int) -> tuple[Problem, ...]:

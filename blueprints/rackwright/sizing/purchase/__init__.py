@@ -1,0 +1,1 @@
+"""What to buy for a goal: servers, switches, cables, racks, power and cooling."""

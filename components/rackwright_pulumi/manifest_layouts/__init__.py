@@ -1,0 +1,1 @@
+"""Layouts of the files of `rackwright manifests`: plain YAML, kustomize, Argo CD, Flux."""

@@ -1,0 +1,68 @@
+"""`rackwright buy`: server models of the catalog compared for the goals of a spec."""
+
+import pytest
+
+from tests.cli.conftest import STACKS
+
+TODAY = ("--today", "2026-11-21")
+PURCHASE = """
+purchase:
+  servers: [xe9680-h100, dgx-h100, xe9680-mi300x]
+  max_servers: 8
+  rack_kw: 44
+  switch_watts: 1500
+  prices: {servers: {xe9680-h100: 280000 USD}, switch: 25000 USD, cable: 300 USD, server_transceiver: 900 USD,
+           switch_transceiver: 1500 USD, rack: 8000 USD}
+  lifetime: 1461 d
+  electricity: 0.14 USD
+  pue: 1.4
+"""
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "spec.yaml"
+    text = (STACKS / "llama-70b-onprem.yaml").read_text().replace("inventory: inventories", f"inventory: {STACKS}/inventories")
+    path.write_text(text + PURCHASE)
+    return path
+
+
+def test_the_fewest_servers_that_meet_the_goals_are_priced(spec, rackwright):
+    found = rackwright("buy", spec, "--json", *TODAY).json
+    first, second, last = found
+    assert (first["machine"], first["missing"]) == ("xe9680-h100", [])
+    assert first["duration_s"]["p50"] < 96 * 3600
+    assert first["fabric"]["server_links"] == first["servers"] * 8
+    assert first["purchase_usd"] == sum(line["usd"] for line in first["lines"])
+    assert (second["machine"], second["purchase_usd"]) == ("dgx-h100", None)
+    assert second["missing"] == ["prices.servers.dgx-h100"]
+    assert second["server"]["is_published"]
+    assert "no blueprint supports this accelerator" in last["reason"]
+
+
+def test_a_shorter_deadline_buys_more_servers(spec, rackwright):
+    calm = rackwright("buy", spec, "--json", *TODAY).json
+    spec.write_text(spec.read_text().replace("max_duration: 96h", "max_duration: 8h"))
+    urgent = rackwright("buy", spec, "--json", *TODAY).json
+    assert urgent[0]["servers"] > calm[0]["servers"]
+
+
+def test_a_number_of_servers_is_priced_without_sizing(spec, rackwright):
+    found = rackwright("buy", spec, "--servers", "128", "--json", *TODAY).json
+    first = next(option for option in found if option["machine"] == "xe9680-h100")
+    assert (first["fabric"]["leaves"], first["fabric"]["spines"], first["fabric"]["cables"]) == (32, 16, 2048)
+
+
+def test_the_table_names_what_is_missing(spec, rackwright):
+    spec.write_text(spec.read_text().replace("  switch_watts: 1500\n", "").replace(" cable: 300 USD,", ""))
+    text = " ".join(rackwright("buy", spec, *TODAY).out.split())
+    assert "purchase.prices.cable" in text.split(" missing ")[1]
+    assert "purchase.switch_watts" in text.split(" missing ")[1]
+    assert "4 x NVIDIA DGX H100" in text
+
+
+def test_goals_that_no_server_meets_end_with_1(spec, rackwright):
+    spec.write_text(spec.read_text().replace("max_duration: 96h", "max_duration: 10 min"))
+    result = rackwright("buy", spec, *TODAY)
+    assert result.status == 1
+    assert "no number of servers up to 8 meets the goals" in " ".join(result.out.split())
