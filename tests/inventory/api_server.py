@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import yaml
 
 NODES, CLASSES, DEPLOYMENTS = "/api/v1/nodes", "/apis/storage.k8s.io/v1/storageclasses", "/apis/apps/v1/deployments"
+SERVICE_CIDRS, CALICO_POOLS = "/apis/networking.k8s.io/v1/servicecidrs", "/apis/crd.projectcalico.org/v1/ippools"
 NIC_STATES = "/apis/sriovnetwork.openshift.io/v1/sriovnetworknodestates"
 VERSION_KEYS = ("gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform")
 

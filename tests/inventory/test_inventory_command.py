@@ -11,7 +11,17 @@ from rackwright.cli.main import run
 from rackwright.spec.inventory_file import read_inventory
 from rackwright.workflow.cluster_inventory import inventory_document, open_questions
 
-from tests.inventory.api_server import CLASSES, DEPLOYMENTS, NIC_STATES, NODES, FakeCluster, kubeconfig, serving
+from tests.inventory.api_server import (
+    CALICO_POOLS,
+    CLASSES,
+    DEPLOYMENTS,
+    NIC_STATES,
+    NODES,
+    SERVICE_CIDRS,
+    FakeCluster,
+    kubeconfig,
+    serving,
+)
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 INFO = ("bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion", "kubeletVersion", "machineID", "operatingSystem")
@@ -48,7 +58,8 @@ LAB = {
 
 def document(nodes: list[dict[str, Any]], states: list[dict[str, Any]] | None = None) -> dict[str, Any]:
     known = {"name": "Lab 1", "context": "lab", "kubernetes": "1.35", "now": NOW, "catalog": Catalog.default()}
-    return inventory_document(nodes=nodes, nic_states=states or [], storage_classes=[], deployments=[], **known)
+    empty = dict.fromkeys(("storage_classes", "deployments", "service_cidrs", "ip_pools"), ())
+    return inventory_document(nodes=nodes, nic_states=states or [], **empty, **known)
 
 
 @pytest.fixture
@@ -77,7 +88,7 @@ def test_the_cluster_is_only_read(client, tmp_path):
     with serving(fake, tmp_path) as config:
         run(["inventory", "--kubeconfig", str(config)])
     assert {method for method, _ in fake.requests} == {"GET"}
-    assert {path for _, path in fake.requests} == {"/version/", NODES, NIC_STATES, CLASSES, DEPLOYMENTS}
+    assert {path for _, path in fake.requests} == {"/version/", NODES, NIC_STATES, CLASSES, DEPLOYMENTS, SERVICE_CIDRS, CALICO_POOLS}
 
 
 def test_a_cluster_without_the_sriov_operator_is_read(client, tmp_path, capsys):
