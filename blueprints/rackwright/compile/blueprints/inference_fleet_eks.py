@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from rackwright.catalog.fabric_environment import NO_HUGE_PAGES, fabric_variables
 from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.existing_cluster import cluster_metrics
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
 from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
 from rackwright.compile.kubernetes.aws.serving import client_ranges, load_balancer, weights_claim_key, weights_objects, weights_volume
@@ -54,7 +55,6 @@ from rackwright.stackplan import (
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, SERVER_PORT
-from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 from rackwright.stackplan.refs import machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
@@ -163,7 +163,7 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
     """The model server with its network policies, weights volume and load balancer."""
     context, server, pools = service.context, service.server, service.pools
     allowed, namespace = client_ranges(context, network), context.namespace
-    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace(MONITORING_NAMESPACE, SERVER_PORT)]
+    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace(server.metrics.namespace, SERVER_PORT)]
     yield from access_objects(context, allow(namespace, "allow-entrance", ingress=entrance))
     if server.hosts > 1:
         yield allow_within(namespace)
@@ -211,6 +211,7 @@ def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Seq
     server = model_server(context, buckets, pools[0], volume, model)
     ordered = sorted(pools, key=lambda pool: pool.preference)
     server = replace(server, after=(*server.after, *after), preferred_pools=tuple(pool.name for pool in ordered))
+    server = replace(server, metrics=cluster_metrics(context.spec.blueprint.cluster))
     server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
     return _with_efa(context, server, pools[0]) if pools[0].nics else server
 
