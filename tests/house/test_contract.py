@@ -22,7 +22,7 @@ pytestmark = pytest.mark.xdist_group("sources")
 UNSUPPORTED = {"Pricing.commitments", "Gpus.mig"}
 """Fields that this release does not support (validation/spec/unsupported.py)."""
 READ_BY_THE_SPEC = {"Spec.api_version", "InsideAccess.runner", "Granted.used"}
-READ_BY_THE_SPEC |= {"Inventory.api_version", "ServerGroup.os", "ClusterFacts.pod_cidr", "ClusterFacts.service_cidr", "ClusterFacts.node_cidr"}
+READ_BY_THE_SPEC |= {"Inventory.api_version", "ServerGroup.os", "ClusterFacts.pod_cidr", "ClusterFacts.node_cidr"}
 READ_BY_THE_SPEC |= {"ServiceQuotas.Quotas", "ServiceQuota.QuotaArn", "ServiceQuota.QuotaCode", "ServiceQuota.Value"}
 """Fields that only the reader and the rules of the spec use."""
 UNDOCUMENTED = {"V-02", "V-111", "V-115"}

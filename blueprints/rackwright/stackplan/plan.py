@@ -15,7 +15,7 @@ from rackwright.stackplan.storage import BucketPlan, LustrePlan
 
 STACK_PLAN_VERSION = "stack/1"
 BOX_CONTAINER = "box.container"
-"""Key of the StatefulSet with the container of a box in a cluster."""
+"""Key of the Job, or of the StatefulSet of a server, with the container of a box in a cluster."""
 LAYERS = ("base", "cluster", "operators", "workloads")
 """base: network, key, buckets, file system. cluster: control plane, add-ons, pools, alarms, identities of pods. operators: Helm releases
 and their namespaces. workloads: team namespaces and manifests. A box has base (with its alarms) and workloads."""
