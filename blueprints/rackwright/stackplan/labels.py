@@ -15,6 +15,8 @@ POOL_LABEL = "rackwright/pool"
 """Node label of a pool; Kueue flavors select pools by it."""
 ZONE_LABEL, ZONE_ID_LABEL = "topology.kubernetes.io/zone", "topology.k8s.aws/zone-id"
 """Node labels of the zone's name and of its ID on AWS; Karpenter accepts both as requirements (karpenter.sh/docs/concepts/scheduling)."""
+OPEN_PATHS_ARGUMENT = "--middleware=open_paths.OpenPaths"
+"""Argument of a model server that refuses paths for which it checks no API key."""
 SERVER_PORT = 8000
 LOAD_SECONDS_ANNOTATION = "rackwright/load-seconds"
 """Annotation: expected seconds from pod start to the first answer."""

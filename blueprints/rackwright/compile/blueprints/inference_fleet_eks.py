@@ -26,6 +26,7 @@ from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.entrance import certificate
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
 from rackwright.compile.serving.neuron import with_neuron_settings
+from rackwright.compile.serving.path_limits import path_limit_objects, with_path_limits
 from rackwright.compile.serving.replica import (
     IMAGE_GIB,
     access_objects,
@@ -171,6 +172,7 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
         yield from weights_objects(service.buckets[0], context)
     if server.claim:
         yield efa_claim(pools[0], namespace, server.claim)
+    yield from path_limit_objects(server)
     yield from server_objects(server, leader_worker_set(server) if server.hosts > 1 else None)
     yield load_balancer(server, allowed, machine_subnet_refs(pools[0].zones), certificate(context))
 
@@ -213,7 +215,8 @@ def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Seq
     server = replace(server, after=(*server.after, *after), preferred_pools=tuple(pool.name for pool in ordered))
     server = replace(server, metrics=cluster_metrics(context.spec.blueprint.cluster))
     server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
-    return _with_efa(context, server, pools[0]) if pools[0].nics else server
+    server = _with_efa(context, server, pools[0]) if pools[0].nics else server
+    return with_path_limits(context, server)
 
 
 def _with_efa(context: CompileContext, server: ModelServer, pool: PoolPlan) -> ModelServer:

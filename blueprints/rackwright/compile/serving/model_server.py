@@ -23,8 +23,8 @@ WAITING_PER_REPLICA = 4
 MAX_AFFINITY = 100
 """Maximum weight of a preferred node affinity."""
 USER_ID = 1000
-HOME = "/home/server"
-"""Writable folder of a server."""
+HOME, MIDDLEWARE_FOLDER = "/home/server", "/etc/rackwright"
+"""Writable folder of a server, and the folder of its middleware."""
 LEADER = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 """Label of the leader pod of a group (kubernetes-sigs/lws 0.10.0 api/leaderworkerset/v1)."""
 
@@ -39,7 +39,7 @@ class ModelServer:
     claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
     model. as_root: run as root. folder: working directory. suffix: of names that the servers of a stack do not share.
     preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
-    metrics: Prometheus that the autoscaler queries.
+    metrics: Prometheus that the autoscaler queries. middleware: ConfigMap with the module that its arguments load.
     """
 
     name: str
@@ -76,6 +76,7 @@ class ModelServer:
     disk_gib: int = 0
     suffix: str = ""
     metrics: MetricsEndpoint = STACK_METRICS
+    middleware: str = ""
 
     @property
     def pod_security(self) -> str:
@@ -190,6 +191,7 @@ def pod(server: ModelServer, main: Body) -> Body:
             server.weights_volume,
             {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{max(1, server.memory_gib // 4)}Gi"}},
             {"name": "home", "emptyDir": {}},
+            *([{"name": "middleware", "configMap": {"name": server.middleware}}] if server.middleware else []),
         ],
     }
 
@@ -239,6 +241,7 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
             {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": "emptyDir" not in server.weights_volume},
             {"name": "shm", "mountPath": "/dev/shm"},
             {"name": "home", "mountPath": HOME},
+            *([{"name": "middleware", "mountPath": MIDDLEWARE_FOLDER, "readOnly": True}] if server.middleware else []),
         ],
     } | ({"workingDir": server.folder} if server.folder else {})
 
