@@ -1,5 +1,8 @@
 """Kubernetes labels, annotations, resource names and ports that plans use and rules check."""
 
+from collections.abc import Mapping
+from typing import Any
+
 EFA_RESOURCE, EFA_DEVICE_CLASS, EFA_CLAIM = "vpc.amazonaws.com/efa", "efa.networking.k8s.aws", "efa"
 """Resource of the device plugin, device class of the DRA driver (aws/eks-charts@5239609 stable/aws-dranet), and
 name of the claim template."""
@@ -28,3 +31,8 @@ FABRIC_CONFIG = "fabric"
 """ConfigMap of a namespace with the environment of NCCL; `envFrom` gives it to a container."""
 RESOURCES_ANNOTATION = "rackwright/resources"
 """Annotation: resources that a pod requests to use every RDMA port of its node, as JSON."""
+
+
+def is_fabric_config(body: Mapping[str, Any]) -> bool:
+    """Whether an object is the ConfigMap of the fabric; servers have ConfigMaps too."""
+    return body["kind"] == "ConfigMap" and body["metadata"]["name"] == FABRIC_CONFIG

@@ -58,8 +58,8 @@ def _held_nodes(stack: StackPlan, path: Path, age: timedelta) -> Iterator[Proble
         return
     pools = ", ".join(pool.name for pool in stack.pools)
     reason = (
-        f"The decision is {age.days} days old, more than {MAX_IMAGE_AGE.days}, and the cluster holds node upgrades until the end of support: "
-        f"nodes of {pools} lack later security updates unless you upgraded them"
+        f"The decision is {age.days} days old, more than {MAX_IMAGE_AGE.days}, and the cluster holds node upgrades until the end of "
+        f"support: nodes of {pools} lack later security updates unless you upgraded them"
     )
     upgrade = command.format(cluster=stack.cluster.name, region=stack.place.region)
     fix = f"between two runs, `{upgrade}` for each pool, then `rackwright choose {path.name}`"
