@@ -32,13 +32,13 @@ def with_path_limits(context: CompileContext, server: ModelServer) -> ModelServe
         server,
         args=(*server.args, OPEN_PATHS_ARGUMENT),
         env=tuple((env | {"PYTHONPATH": folders}).items()),
-        after=(*server.after, _config_key(server)),
         middleware=MIDDLEWARE_NAME,
     )
 
 
 def path_limit_objects(server: ModelServer) -> tuple[ManifestPlan, ...]:
-    """The ConfigMap with the middleware, which the servers of a namespace share."""
+    """The ConfigMap with the middleware, which the servers of a namespace share. Servers do not depend on it: kubelets mount it when it exists,
+    and each dependency multiplies the paths that the engine follows for a refused destroy."""
     if not server.middleware:
         return ()
     body = obj("v1", "ConfigMap", server.middleware, server.namespace, data={MIDDLEWARE_FILE: MIDDLEWARE})
