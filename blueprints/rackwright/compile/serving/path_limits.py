@@ -37,8 +37,10 @@ def with_path_limits(context: CompileContext, server: ModelServer) -> ModelServe
 
 
 def path_limit_objects(server: ModelServer) -> tuple[ManifestPlan, ...]:
-    """The ConfigMap with the middleware, which the servers of a namespace share. Servers do not depend on it: kubelets mount it when it exists,
-    and each dependency multiplies the paths that the engine follows for a refused destroy."""
+    """The ConfigMap with the middleware, which the servers of a namespace share.
+
+    Servers do not depend on it: a kubelet mounts it when it exists, and the engine would follow more paths for a refused destroy.
+    """
     if not server.middleware:
         return ()
     body = obj("v1", "ConfigMap", server.middleware, server.namespace, data={MIDDLEWARE_FILE: MIDDLEWARE})
