@@ -118,7 +118,7 @@ def lookup(
 ) -> None:
     """Compare a plan with the AWS account, read only. Checks machine types, zones, images, add-ons and quotas.
 
-    Exit status 2 where nothing could be checked, such as without credentials.
+    Exit status 2 where nothing could be checked, such as without credentials; with --strict it is 1.
     """
     session = Session.of(spec, as_json, today)
     plan = _on_aws(session)
@@ -134,10 +134,10 @@ def lookup(
     else:
         for line in command.as_lines(found):
             console().print(line, highlight=False, markup=False)
-    if not found.agreed and not found.problems:
-        raise typer.Exit(BAD_INPUT)
     if strict and (found.problems or found.unasked):
         raise typer.Exit(NOT_FEASIBLE)
+    if not found.agreed and not found.problems:
+        raise typer.Exit(BAD_INPUT)
 
 
 def doctor(

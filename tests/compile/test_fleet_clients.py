@@ -27,7 +27,7 @@ def changed(case, workload: dict | None = None, certificates: tuple[str, ...] = 
     spec, plan, fit = case()
     data = plans._units(spec.model_dump(mode="json", exclude_unset=True))
     data["workloads"][0] |= workload or {}
-    data["blueprint"] |= {"certificates": certificates}
+    data["blueprint"] = data.get("blueprint", {}) | ({"certificates": certificates} if certificates else {})
     return plans.compiled((Spec.model_validate(data | {"secrets": secrets or {}}), plan, fit))
 
 

@@ -21,7 +21,7 @@ OBSERVED = {"name": "kube-prometheus-stack", "version": "88.5.3", "namespace": "
 
 def test_jobs_servers_boxes_and_their_device_plugins_tolerate_the_taints_of_the_group():
     where = place(servers={"taints": [DEDICATED]})
-    box = one(compiled(own_box_case({"image": "registry.example/lab@sha256:0"}, where)), "StatefulSet")
+    box = one(compiled(own_box_case({"image": "registry.example/lab@sha256:0"}, where)), "Job")
     server = one(compiled(own_fleet_case(where=where)), "Deployment")
     group = one(compiled(own_fleet_case(8, 2, where)), "LeaderWorkerSet")["spec"]["leaderWorkerTemplate"]
     plan = own_training_plan(where)

@@ -178,15 +178,15 @@ def test_two_nodes_and_a_thousand_have_the_same_objects():
 def test_a_box_is_a_queue_or_the_users_container():
     queue, own = compiled(own_box_case()), compiled(own_box_case({"image": "registry.example/lab@sha256:0", "command": ["sleep", "inf"]}))
     assert objects(queue, "ClusterQueue")
-    assert not objects(queue, "StatefulSet")
-    container = one(own, "StatefulSet")["spec"]["template"]["spec"]["containers"][0]
+    assert not objects(queue, "Job")
+    container = one(own, "Job")["spec"]["template"]["spec"]["containers"][0]
     assert container["resources"]["limits"]["nvidia.com/gpu"] == "8"
     assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/dev/shm", "/mnt/scratch", "/mnt/home"}
     assert not objects(own, "ClusterQueue")
 
 
 def box_container(**run):
-    spec = one(compiled(own_box_case({"image": "registry.example/lab@sha256:0"} | run)), "StatefulSet")["spec"]["template"]["spec"]
+    spec = one(compiled(own_box_case({"image": "registry.example/lab@sha256:0"} | run)), "Job")["spec"]["template"]["spec"]
     return spec["containers"][0], {row["name"]: row.get("value") for row in spec["containers"][0]["env"]}
 
 
@@ -217,7 +217,7 @@ def test_arguments_alone_belong_to_the_command_of_the_image():
 def test_a_box_tolerates_the_taints_of_its_servers():
     spec, sizing, fit = own_box_case({"image": "registry.example/lab@sha256:0"})
     tainted = own_training_case(place(servers={"taints": [{"key": "dedicated", "value": "ml"}]}))[0]
-    template = one(compiled((spec.model_copy(update={"infra": tainted.infra}), sizing, fit)), "StatefulSet")["spec"]["template"]
+    template = one(compiled((spec.model_copy(update={"infra": tainted.infra}), sizing, fit)), "Job")["spec"]["template"]
     expected = {"key": "dedicated", "operator": "Equal", "value": "ml", "effect": "NoSchedule"}
     assert expected in template["spec"]["tolerations"]
 

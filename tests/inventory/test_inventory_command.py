@@ -14,6 +14,7 @@ from rackwright.workflow.cluster.inventory import inventory_document, open_quest
 from tests.api_server import NODES, FakeApi, error, kubeconfig, serving
 
 CLASSES, DEPLOYMENTS = "/apis/storage.k8s.io/v1/storageclasses", "/apis/apps/v1/deployments"
+SERVICE_CIDRS, CALICO_POOLS = "/apis/networking.k8s.io/v1/servicecidrs", "/apis/crd.projectcalico.org/v1/ippools"
 NIC_STATES = "/apis/sriovnetwork.openshift.io/v1/sriovnetworknodestates"
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 INFO = ("bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion", "kubeletVersion", "machineID", "operatingSystem")
@@ -50,7 +51,8 @@ LAB = {
 
 def document(nodes: list[dict[str, Any]], states: list[dict[str, Any]] | None = None) -> dict[str, Any]:
     known = {"name": "Lab 1", "context": "lab", "kubernetes": "1.35", "now": NOW, "catalog": Catalog.default()}
-    return inventory_document(nodes=nodes, nic_states=states or [], storage_classes=[], deployments=[], **known)
+    empty = dict.fromkeys(("storage_classes", "deployments", "service_cidrs", "ip_pools"), ())
+    return inventory_document(nodes=nodes, nic_states=states or [], **empty, **known)
 
 
 @pytest.fixture
@@ -79,7 +81,8 @@ def test_the_cluster_is_only_read(client, tmp_path):
     with serving(fake, tmp_path) as config:
         run(["inventory", "--kubeconfig", str(config)])
     assert {request.method for request in fake.requests} == {"GET"}
-    assert {request.path for request in fake.requests} == {"/version/", NODES, NIC_STATES, CLASSES, DEPLOYMENTS}
+    paths = {"/version/", NODES, NIC_STATES, CLASSES, DEPLOYMENTS, SERVICE_CIDRS, CALICO_POOLS}
+    assert {request.path for request in fake.requests} == paths
 
 
 def test_a_cluster_without_the_sriov_operator_is_read(client, tmp_path, capsys):

@@ -24,7 +24,7 @@ FEW = {"llama-70b-onprem": 1, "chat-onprem": 1, "llama-70b-gke": 2}
 
 def shown(path: Path, width: int = 100, **options) -> list[str]:
     pipeline, out = Pipeline(path, TODAY), io.StringIO()
-    show_plan(Console(file=out, width=width), pipeline.plan, pipeline.spec, pipeline.preview(), Path(path.name), **options)
+    show_plan(Console(file=out, width=width), pipeline.plan, pipeline.spec, pipeline.preview(), Path("stacks", path.name), **options)
     return out.getvalue().splitlines()
 
 
@@ -67,6 +67,7 @@ def test_full_shows_the_bill_by_line_the_frontier_and_rejections():
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_rows_are_not_broken_on_80_columns(path):
     lines = shown(path, 80)
+    assert len(lines) <= LINES
     assert max(map(len, lines)) <= 80
     ranks = [line.split() for line in lines if line[:3].strip().isdigit()]
     assert len(ranks) == FEW.get(path.stem, 4)

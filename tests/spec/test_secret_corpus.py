@@ -110,6 +110,9 @@ def test_a_token_is_refused_everywhere_and_never_printed(issuer, token):
         "[sh, -c, 'export WANDB_API_KEY=s3cr3t-value; run']",
         "[sh, -c, 'vllm serve x --api-key=s3cr3t-value']",
         "['https://example.com/x?api_key=s3cr3t-value']",
+        "[sh, -c, 'vllm serve x --api-key s3cr3t-value']",
+        "['--password s3cr3t-value']",
+        "['--password \"s3cr3t-value\"']",
     ],
 )
 def test_an_option_with_a_secret_name_is_refused_and_not_printed(args):
@@ -124,6 +127,7 @@ def test_an_option_with_a_secret_name_is_refused_and_not_printed(args):
     [
         "['--api-key=$(API_KEY)']",
         "[--api-key, $API_KEY]",
+        "[sh, -c, 'serve --api-key \"$API_KEY\" --token /run/secrets/token']",
         "['--tokenizer=meta-llama/Llama-3.1-8B', '--max-num-batched-tokens=8192']",
         "['--pad-token=<pad>', '--eos-token=stop', --mask-token, mask]",
         "[--token, /run/secrets/token]",

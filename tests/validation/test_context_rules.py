@@ -88,11 +88,11 @@ CLIENTS = {"V-131", "V-132", "V-133"}
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/1f0a2b3c-4d5e-4f60-8172-93a4b5c6d7e8"
 
 
-def of_clients(api_key: bool = False, certificates: tuple[str, ...] = (), command: tuple[str, ...] = (), layers=None, **safety):
+def of_clients(api_key: bool = False, certificates: tuple[str, ...] = (), run=None, layers=None, **safety):
     """(code, level, text) of what the rules on clients find in a fleet on EKS."""
     spec, plan, fit = plans.eks_fleet_case()
     workload = spec.workload.model_copy(update={"api_key": SecretRef(secret="key") if api_key else None})
-    workload = workload.model_copy(update={"run": workload.run.model_copy(update={"command": command})})
+    workload = workload.model_copy(update={"run": workload.run.model_copy(update=run or {})})
     blueprint = spec.blueprint.model_copy(update={"certificates": certificates, "safety": Safety(**safety)})
     spec = spec.model_copy(update={"workloads": (workload,), "blueprint": blueprint})
     stack = plans.compiled((spec, plan, fit))
@@ -111,7 +111,7 @@ def test_a_fleet_without_key_and_certificate_is_planned_and_not_built():
 def test_a_certificate_of_another_region_does_not_count():
     elsewhere = CERTIFICATE.replace("us-east-1", "us-west-2")
     assert of_clients(True, (elsewhere,))[0][3].endswith("the certificate is not for us-east-1")
-    assert [code for code, *_ in of_clients(True, (elsewhere, CERTIFICATE))] == ["V-133"]
+    assert of_clients(True, (elsewhere, CERTIFICATE)) == []
 
 
 def test_each_switch_turns_its_open_item_into_a_warning():
@@ -121,14 +121,16 @@ def test_each_switch_turns_its_open_item_into_a_warning():
 
 
 def test_paths_for_which_vllm_checks_no_key_are_reported_with_their_clients():
-    """The network load balancer forwards every path; the gateway on GKE only /v1."""
-    ((code, level, _, text),) = of_clients(True, (CERTIFICATE,))
+    """The network load balancer forwards every path, and images and arguments of the user may lack the middleware."""
+    assert of_clients(True, (CERTIFICATE,)) == []
+    assert of_clients(True, (CERTIFICATE,), run={"args": ("--port=8000",)}) == of_clients(True, (CERTIFICATE,), run={"image": "a/b:1"})
+    ((code, level, _, text),) = of_clients(True, (CERTIFICATE,), run={"image": "a/b:1"})
     assert (code, level) == ("V-133", Level.WARNING)
     assert "chat checks its key for paths below /v1 only; 10.0.0.0/16 can use the model without it by /invocations" in text
 
 
 def test_a_server_of_your_own_may_not_check_the_key():
-    (found,) = of_clients(True, (CERTIFICATE,), command=("my-server",))
+    (found,) = of_clients(True, (CERTIFICATE,), run={"command": ("my-server",)})
     assert (found[0], found[1]) == ("V-133", Level.WARNING)
     assert "VLLM_API_KEY" in found[3]
 

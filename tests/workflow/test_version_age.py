@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from rackwright.catalog.release.pinned_versions import pinned_versions, support_of, support_of_image
+from rackwright.catalog.release.pinned_versions import _support_rows, pinned_versions, support_of, support_of_image
 from rackwright.workflow.decision import decision_path
 from rackwright.workflow.pipeline import Pipeline
 from rackwright.workflow.recorded.version_age import changes_of
@@ -87,6 +87,27 @@ def test_the_end_of_gke_s_exclusion_from_upgrades_is_reported(tmp_path):
     told = warnings(path, date(2027, 1, 11))["D-support"]
     assert "Support of Kubernetes 1.35 ends on 2027-04-11" in told
     assert "GKE ends maintenance exclusions and upgrades clusters at this date" in told
+
+
+def test_nodes_whose_upgrades_are_held_are_reported_by_their_age(tmp_path):
+    """GKE's exclusion keeps the images of nodes, and the decision pins none."""
+    path = tmp_path / "tpu.yaml"
+    path.write_text((ROOT / "stacks" / "gemma-pretrain.yaml").read_text().replace("ttl:", "# ttl:"))
+    decision_path(path).write_text(Pipeline(path, TODAY).choose(1).decision.to_json())
+    assert "D-image-age" not in warnings(path, date(2027, 2, 19))
+    told = warnings(path, date(2027, 2, 20))["D-image-age"]
+    assert "The decision is 91 days old" in told
+    assert "`gcloud container clusters upgrade gemma-pretrain --node-pool POOL --location us-central1` for each pool" in told
+    renewed = Pipeline(path, date(2027, 2, 20)).choose(1).decision.to_json()
+    decision_path(path).write_text(renewed)
+    assert "D-image-age" not in warnings(path, date(2027, 2, 21))
+
+
+def test_every_row_of_the_support_table_has_a_source_and_a_date_or_says_why_not():
+    for row in _support_rows():
+        assert row.source
+        assert row.as_of
+        assert row.support_ends or row.follows or row.notes, row.component
 
 
 def test_a_version_without_a_published_end_causes_no_warning():

@@ -36,6 +36,8 @@ def inventory(
         nic_states=reader.nic_states(),
         storage_classes=reader.storage_classes(),
         deployments=reader.deployments(),
+        service_cidrs=reader.service_cidrs(),
+        ip_pools=reader.ip_pools(),
         now=datetime.now(UTC),
         catalog=Catalog.default(),
     )

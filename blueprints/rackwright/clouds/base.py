@@ -40,6 +40,7 @@ class CloudProfile:
 
     reserved_addresses: of every subnet. identity_endpoints: (CIDR, port) where a pod gets its cloud identity.
     earlier_pod_logs: clusters collected logs of pods before the option `pod_logs` existed.
+    node_upgrade_command: of one pool, with {cluster} and {region}, where clusters hold upgrades of nodes; empty: node images are pinned.
     managed_kubernetes: EKS or GKE; decides which rules apply to nodes. lustre_service: FSX; decides which sizes a file system can have.
     load_balancer_annotation: prefix of the annotations that configure a load balancer; empty: it is configured by other objects.
     pods_use_subnet: pods take addresses of the nodes' subnet, in prefixes on the nodes' interfaces; else of a secondary range.
@@ -94,6 +95,7 @@ class CloudProfile:
     reserved_addresses: int = 0
     identity_endpoints: tuple[tuple[str, int], ...] = ()
     earlier_pod_logs: bool = False
+    node_upgrade_command: str = ""
     managed_kubernetes: str = ""
     lustre_service: str = ""
     load_balancer_annotation: str = ""

@@ -52,6 +52,8 @@ GCP = CloudProfile(
     # Both addresses of GKE's metadata server.
     identity_endpoints=(("169.254.169.254/32", 80), ("169.254.169.252/32", 988)),
     earlier_pod_logs=True,
+    # cloud.google.com/kubernetes-engine/docs/how-to/upgrading-a-cluster#upgrading-nodes
+    node_upgrade_command="gcloud container clusters upgrade {cluster} --node-pool POOL --location {region}",
     managed_kubernetes=GKE,
     # As in AI-Hypercomputer/xpk@367c838; each node reserves twice as many addresses.
     max_pods={"gpu": 32, "tpu": 15},

@@ -4,8 +4,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rackwright.spec.blueprint import ClusterChoice, ExistingCluster
 from rackwright.stackplan import LAYERS, ManifestPlan, ReleasePlan, StackPlan
 from rackwright.stackplan.labels import ROLE_LABEL
+from rackwright.stackplan.operators import STACK_METRICS, MetricsEndpoint
 
 CLUSTER_SCOPED_KINDS = (
     "Topology", "ResourceFlavor", "ClusterQueue", "WorkloadPriorityClass", "PriorityClass", "AdmissionCheck", "ProvisioningRequestConfig",
@@ -50,6 +52,12 @@ def as_tenant_stack(plan: StackPlan) -> StackPlan:
 def _is_of_tenant(manifest: ManifestPlan) -> bool:
     """Whether a stack in an existing cluster has the object: no operators, and no queue of system nodes, which belong to the cluster."""
     return manifest.layer != "operators" and manifest.key not in SYSTEM_QUEUE
+
+
+def cluster_metrics(chosen: ClusterChoice) -> MetricsEndpoint:
+    """Prometheus of an existing cluster by the spec, else the one that stacks install. chosen: `blueprint.cluster`."""
+    named = chosen.prometheus if isinstance(chosen, ExistingCluster) else None
+    return MetricsEndpoint(named.namespace, named.service, named.port) if named else STACK_METRICS
 
 
 def role_label_value(stack: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import pairwise
 
 HIDDEN = "(hidden)"
 ISSUERS = {
@@ -87,13 +88,16 @@ def has_token(text: str) -> bool:
 
 
 def is_secret_text(text: str) -> bool:
-    """Whether a text contains a token of a known pattern, or sets a variable whose name looks secret."""
-    return has_token(text) or ASSIGNMENT.search(text) is not None
+    """Whether a text contains a token of a known pattern, or sets a variable or an option whose name looks secret."""
+    return has_token(text) or ASSIGNMENT.search(text) is not None or _has_secret_option(text)
 
 
 def sets_secret(text: str) -> bool:
-    """Whether a word of a command sets an option or variable with a secret name to a literal value: `--api-key=x`, `export KEY=x`."""
-    return any(
+    """Whether a word of a command sets an option or variable with a secret name to a literal value: `--api-key=x`, `export KEY=x`.
+
+    The word can be a whole command line, such as that of `sh -c`: `serve --api-key x`.
+    """
+    return _has_secret_option(text) or any(
         SECRET_OPTION.search(found[1]) and not SPECIAL_TOKEN.search(found[1]) and not HARMLESS.fullmatch(found[2])
         for found in SETTING.finditer(text)
     )
@@ -103,6 +107,12 @@ def follows_secret_option(option: str, word: str) -> bool:
     """Whether `word` is the literal value of an option with a secret name: `--api-key x`."""
     is_option = option.startswith("-") and SECRET_OPTION.search(option) and not SPECIAL_TOKEN.search(option)
     return bool(is_option) and not word.startswith("-") and not HARMLESS.fullmatch(word)
+
+
+def _has_secret_option(text: str) -> bool:
+    """Whether a command line has an option with a secret name before a literal value."""
+    words = text.split()
+    return any(follows_secret_option(option, word.strip("\"'")) for option, word in pairwise(words))
 
 
 def is_secret_path(steps: Sequence[str | int]) -> bool:

@@ -31,11 +31,25 @@ ApiAccess = Annotated[
 ]
 
 
+class PrometheusService(Part):
+    """Service of an existing Prometheus, which must read ServiceMonitors of all namespaces."""
+
+    namespace: Name
+    """Namespace of the service, whose pods read the metrics of workloads."""
+    service: Name
+    """Name of the service, such as prometheus-operated, which Prometheus Operator creates."""
+    port: Annotated[PositiveInt, Field(le=65535)] = 9090
+    """Port of the service."""
+
+
 class ExistingCluster(Part):
     """Existing EKS cluster that another tool manages. The stack adds pools, queues and workloads to it."""
 
     name: Id
     """Name of the EKS cluster."""
+    prometheus: PrometheusService | None = None
+    """Prometheus of the cluster, which the autoscaler of a fleet queries; default: monitoring-prometheus in the namespace monitoring,
+    the names of a cluster that rackwright creates."""
 
 
 ClusterChoice = Annotated[

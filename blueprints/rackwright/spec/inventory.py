@@ -14,6 +14,10 @@ INVENTORY_VERSION = "rackwright/inventory/v1"
 Host = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$", description="name of a Kubernetes node")]
 LinkSpeed = Annotated[str, Field(pattern=r"^([A-Z]{3}|[0-9]{1,4} Gbit/s)$", description="NDR, HDR, EDR, XDR or such as 100 Gbit/s")]
 Ipv4Range = Annotated[str, Field(pattern=r"^[0-9.]+/[0-9]+$", description="such as 10.244.0.0/16")]
+Ipv4Ranges = Annotated[
+    Annotated[Ipv4Range, Tag(PLAIN)] | Annotated[tuple[Ipv4Range, ...], Tag("<list>")],
+    Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),
+]
 Labels = dict[Annotated[str, Field(max_length=317)], Annotated[str, Field(max_length=63)]]
 
 
@@ -26,12 +30,20 @@ class ClusterFacts(Part):
     """Minor version of its control plane."""
     context: Id | None = None
     """Context of the kubeconfig that updates use; default: the current one."""
-    pod_cidr: Ipv4Range | None = None
-    """Addresses of pods, which the rails must not overlap (S-199)."""
-    node_cidr: Ipv4Range | None = None
-    """Addresses of nodes, which the rails must not overlap (S-199)."""
+    pod_cidr: Ipv4Ranges | None = None
+    """Addresses of pods, one range or several, which the rails must not overlap (S-199)."""
+    service_cidr: Ipv4Ranges | None = None
+    """Addresses of services, one range or several, which the rails must not overlap (S-199)."""
+    node_cidr: Ipv4Ranges | None = None
+    """Addresses of nodes, one range or several, which the rails must not overlap (S-199)."""
     topology_labels: tuple[Id, ...] = ()
     """Node labels of the network's levels from spine to leaf, such as those of NVIDIA Topograph; the host name is always the last level."""
+
+    @property
+    def ranges(self) -> dict[str, tuple[str, ...]]:
+        """Key -> address ranges that the cluster uses; empty where they are not known."""
+        keys = ("pod_cidr", "service_cidr", "node_cidr")
+        return {key: (value,) if isinstance(value := getattr(self, key), str) else value or () for key in keys}
 
 
 class Gpus(Part):

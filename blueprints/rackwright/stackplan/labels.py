@@ -1,5 +1,8 @@
 """Kubernetes labels, annotations, resource names and ports that plans use and rules check."""
 
+from collections.abc import Mapping
+from typing import Any
+
 EFA_RESOURCE, EFA_DEVICE_CLASS, EFA_CLAIM = "vpc.amazonaws.com/efa", "efa.networking.k8s.aws", "efa"
 """Resource of the device plugin, device class of the DRA driver (aws/eks-charts@5239609 stable/aws-dranet), and
 name of the claim template."""
@@ -26,6 +29,8 @@ POOL_LABEL = "rackwright/pool"
 """Node label of a pool; Kueue flavors select pools by it."""
 ZONE_LABEL, ZONE_ID_LABEL = "topology.kubernetes.io/zone", "topology.k8s.aws/zone-id"
 """Node labels of the zone's name and of its ID on AWS; Karpenter accepts both as requirements (karpenter.sh/docs/concepts/scheduling)."""
+OPEN_PATHS_ARGUMENT = "--middleware=open_paths.OpenPaths"
+"""Argument of a model server that refuses paths for which it checks no API key."""
 SERVER_PORT = 8000
 LOAD_SECONDS_ANNOTATION = "rackwright/load-seconds"
 """Annotation: expected seconds from pod start to the first answer."""
@@ -37,3 +42,8 @@ FABRIC_CONFIG = "fabric"
 """ConfigMap of a namespace with the environment of NCCL; `envFrom` gives it to a container."""
 RESOURCES_ANNOTATION = "rackwright/resources"
 """Annotation: resources that a pod requests to use every RDMA port of its node, as JSON."""
+
+
+def is_fabric_config(body: Mapping[str, Any]) -> bool:
+    """Whether an object is the ConfigMap of the fabric; servers have ConfigMaps too."""
+    return body["kind"] == "ConfigMap" and body["metadata"]["name"] == FABRIC_CONFIG

@@ -15,7 +15,7 @@ from rackwright.stackplan.storage import BucketPlan, LustrePlan
 
 STACK_PLAN_VERSION = "stack/1"
 BOX_CONTAINER = "box.container"
-"""Key of the StatefulSet with the container of a box in a cluster."""
+"""Key of the Job, or of the StatefulSet of a server, with the container of a box in a cluster."""
 PREFLIGHT_QUEUE, PREFLIGHT_FLAVOR = "queue.local-queue.preflight", "queue.flavor.preflight"
 """Keys of the queue and the flavor for checks of nodes, where only nodes that passed them run other jobs."""
 LAYERS = ("base", "cluster", "operators", "workloads")

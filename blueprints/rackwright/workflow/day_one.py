@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from rackwright.clouds import profile
 from rackwright.compile.blueprints.box_own import NAME as BOX
+from rackwright.compile.existing_cluster import cluster_metrics
 from rackwright.compile.jobs.environment import RANK_FIELD
+from rackwright.spec.blueprint import ExistingCluster
 from rackwright.spec.inventory import Inventory
 from rackwright.spec.workload import TRAINING
 from rackwright.stackplan import BlueprintKind, PoolPlan, StackPlan
@@ -77,6 +79,9 @@ def _cluster_steps(decided: Decided, spec: str) -> Iterator[Step]:
 
 def _metrics(decided: Decided) -> MetricsEndpoint | None:
     """Prometheus of the stack, else that of the cluster; None without one."""
+    chosen = decided.spec.blueprint.cluster
+    if isinstance(chosen, ExistingCluster) and chosen.prometheus:
+        return cluster_metrics(chosen)
     if any(release.name == MONITORING for release in decided.plan.releases):
         return STACK_METRICS
     inventory = decided.spec.infra.places[decided.decision.fit.candidate.place].inventory

@@ -225,7 +225,7 @@ class Pipeline(SizedSpec):
             raise UserError(outcome.problems, self.source)
         fresh = self._compiled(decision.plan, decision.fit)
         differs = kept_file_system(was, outcome.stack, fresh, self.path)
-        problems = (*outcome.problems, *differs, *age_warnings(outcome.stack, fresh.pins, self.path, self.today))
+        problems = (*outcome.problems, *differs, *age_warnings(outcome.stack, fresh.pins, self.path, self.today, decision.chosen_on))
         return Decided(self.spec, decision, outcome.stack, outcome.bill, recorded, problems)
 
     def _outcome(self, stack: "StackPlan", fit: "Fit") -> "StackPreview":

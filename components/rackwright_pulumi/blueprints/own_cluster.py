@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 from pulumi import Input, Output, ResourceOptions
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.labels import is_fabric_config
 
 from rackwright_pulumi.aws.inputs import AwsInputs
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
@@ -62,5 +63,5 @@ def own_cluster_parts(
 
 def _rdma(plan: StackPlan) -> dict[str, Any] | None:
     """Settings of pods on the fabric; None without RDMA."""
-    found = next((manifest.body for manifest in plan.manifests if manifest.body["kind"] == "ConfigMap"), None)
+    found = next((manifest.body for manifest in plan.manifests if is_fabric_config(manifest.body)), None)
     return {"annotations": found["metadata"]["annotations"], "environment": found["data"]} if found else None

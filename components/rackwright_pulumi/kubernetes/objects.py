@@ -9,9 +9,9 @@ from rackwright.stackplan import ReleasePlan
 from rackwright.stackplan.labels import QUEUES_LABEL
 
 NAMESPACE_LABEL = "pod-security.kubernetes.io"
-SERVERS = ("Deployment", "StatefulSet", "Service")
-"""Kinds of model servers: updates do not wait for them, because weights may arrive after the stack, and loading may exceed the provider's
-timeout of 10 minutes (documentation of pulumi_kubernetes.apps.v1.Deployment)."""
+NOT_AWAITED = ("Deployment", "StatefulSet", "Service", "Job")
+"""Kinds of model servers and jobs: updates do not wait for them, because weights may arrive after the stack, and loading weights or a whole
+training run may exceed the provider's timeout of 10 minutes (documentation of pulumi_kubernetes.apps.v1.Deployment and batch.v1.Job)."""
 DRAINED = ("NodePool",)
 """Kinds whose deletion waits until their machines are drained."""
 DRAIN_TIMEOUT = CustomTimeouts(delete="75m")
@@ -80,8 +80,8 @@ def namespace_body(name: str, level: str, is_of_team: bool = False, has_queue: b
 
 
 def without_await(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Server objects with the provider's skipAwait annotation; other objects without changes."""
-    if body["kind"] not in SERVERS:
+    """Servers and jobs with the provider's skipAwait annotation; other objects without changes."""
+    if body["kind"] not in NOT_AWAITED:
         return body
     metadata = body["metadata"]
     annotations = {**metadata.get("annotations", {}), "pulumi.com/skipAwait": "true"}

@@ -1,5 +1,7 @@
 """Box on own servers: a namespace with a queue for jobs on one server, or its container where the spec has one."""
 
+import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,12 +17,15 @@ from rackwright.compile.kubernetes.manifests import SECRETS, Body, obj
 from rackwright.compile.kubernetes.own.nodes import own_pool, servers_of_fit
 from rackwright.compile.operators.helm_releases import kueue
 from rackwright.compile.serving.replica import NODE_SHARE
-from rackwright.spec.workload import TRAINING
+from rackwright.spec.workload import TRAINING, Serve
 from rackwright.stackplan import ManifestPlan, PoolPlan, StackPlan
 from rackwright.stackplan.plan import BOX_CONTAINER
 from rackwright.units import GIB
 
 NAME = "box"
+LABELS = {"app": NAME}
+NAME_DIGITS = 8
+"""Of the digest in the name of a Job."""
 
 
 def own_box_plan(context: CompileContext) -> StackPlan:
@@ -34,8 +39,7 @@ def own_box_plan(context: CompileContext) -> StackPlan:
 
 
 def _container(context: CompileContext, pool: PoolPlan, image: str) -> Iterator[ManifestPlan]:
-    """A StatefulSet of one pod with every GPU of a server, shared memory and the volumes of the inventory."""
-    namespace, labels = context.namespace, {"app": NAME}
+    """One pod with every GPU of a server, shared memory and the volumes of the inventory: a Job, which ends, or a server's StatefulSet."""
     claims = [entry.name for entry in servers_of_fit(context).inventory.shared_storage]
     memory_gib = max(1, int((context.machine.memory_bytes or 0) * NODE_SHARE / GIB))
     shared_memory = {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{max(1, memory_gib // 4)}Gi"}}
@@ -46,11 +50,35 @@ def _container(context: CompileContext, pool: PoolPlan, image: str) -> Iterator[
         "containers": [_process(context, pool, image, memory_gib, claims)],
         "volumes": [shared_memory, *({"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims)],
     }
-    template = {"metadata": {"labels": labels}, "spec": spec}
-    body = {"replicas": 1, "serviceName": NAME, "selector": {"matchLabels": labels}, "template": template}
-    yield ManifestPlan("box.service", obj("v1", "Service", NAME, namespace, {"clusterIP": "None", "selector": labels}))
-    after = ("box.service", "nodes.labels", f"policy.{namespace}.deny")
-    yield ManifestPlan(BOX_CONTAINER, obj("apps/v1", "StatefulSet", NAME, namespace, body), after)
+    template = {"metadata": {"labels": LABELS}, "spec": spec}
+    after = ("nodes.labels", f"policy.{context.namespace}.deny")
+    yield from (_server if isinstance(context.spec.workload, Serve) else _job)(context, template, after)
+
+
+def _server(context: CompileContext, template: Body, after: tuple[str, ...]) -> Iterator[ManifestPlan]:
+    """A StatefulSet, whose container always runs."""
+    namespace = context.namespace
+    body = {"replicas": 1, "serviceName": NAME, "selector": {"matchLabels": LABELS}, "template": template}
+    yield ManifestPlan("box.service", obj("v1", "Service", NAME, namespace, {"clusterIP": "None", "selector": LABELS}))
+    yield ManifestPlan(BOX_CONTAINER, obj("apps/v1", "StatefulSet", NAME, namespace, body), ("box.service", *after))
+
+
+def _job(context: CompileContext, template: Body, after: tuple[str, ...]) -> Iterator[ManifestPlan]:
+    """A Job: a container that ends with 0 stays ended, and frees its GPUs. One that fails starts again `max_restarts` times; evictions and
+    drained servers do not count. A template cannot change, so another one is a Job of another name
+    (https://kubernetes.io/docs/concepts/workloads/controllers/job/).
+    """
+    template = template | {"spec": template["spec"] | {"restartPolicy": "Never"}}
+    body = {
+        "completions": 1,
+        "parallelism": 1,
+        "backoffLimit": context.spec.workload.run.max_restarts,
+        "podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]},
+        "podReplacementPolicy": "Failed",
+        "template": template,
+    }
+    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+    yield ManifestPlan(BOX_CONTAINER, obj("batch/v1", "Job", f"{NAME}-{digest[:NAME_DIGITS]}", context.namespace, body), after)
 
 
 def _process(context: CompileContext, pool: PoolPlan, image: str, memory_gib: int, claims: list[str]) -> Body:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from rackwright.catalog.release.fabric_environment import NO_HUGE_PAGES, fabric_variables
 from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.existing_cluster import cluster_metrics
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
 from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
 from rackwright.compile.kubernetes.aws.serving import client_ranges, load_balancer, weights_claim_key, weights_objects, weights_volume
@@ -26,6 +27,7 @@ from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.entrance import certificate
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
 from rackwright.compile.serving.neuron import with_neuron_settings
+from rackwright.compile.serving.path_limits import path_limit_objects, with_path_limits
 from rackwright.compile.serving.replica import (
     IMAGE_GIB,
     access_objects,
@@ -55,7 +57,6 @@ from rackwright.stackplan import (
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, ROLE_LABEL, SERVER_PORT
-from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 from rackwright.stackplan.refs import machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
@@ -168,7 +169,7 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
     """The model server with its network policies, weights volume and load balancer."""
     context, server, pools = service.context, service.server, service.pools
     allowed, namespace = client_ranges(context, network), context.namespace
-    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace(MONITORING_NAMESPACE, SERVER_PORT)]
+    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace(server.metrics.namespace, SERVER_PORT)]
     yield from access_objects(context, allow(namespace, "allow-entrance", ingress=entrance))
     if server.hosts > 1:
         yield allow_within(namespace)
@@ -176,6 +177,7 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
         yield from weights_objects(service.buckets[0], context)
     if server.claim:
         yield efa_claim(pools[0], namespace, server.claim)
+    yield from path_limit_objects(server)
     yield from server_objects(server, leader_worker_set(server) if server.hosts > 1 else None)
     yield load_balancer(server, allowed, machine_subnet_refs(pools[0].zones), certificate(context))
 
@@ -223,10 +225,12 @@ def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Seq
     after = [pool_key(pool) for pool in pools if pool.provisioner == "karpenter"] + ([weights_claim_key(context)] if buckets else [])
     server = model_server(context, buckets, pools[0], volume, model)
     ordered = sorted(pools, key=lambda pool: pool.preference)
-    role = dict(pools[0].labels)[ROLE_LABEL]
-    server = replace(server, after=(*server.after, *after), preferred_pools=tuple(pool.name for pool in ordered), role=role)
+    role, metrics = dict(pools[0].labels)[ROLE_LABEL], cluster_metrics(context.spec.blueprint.cluster)
+    preferred = tuple(pool.name for pool in ordered)
+    server = replace(server, after=(*server.after, *after), preferred_pools=preferred, role=role, metrics=metrics)
     server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
-    return _with_efa(context, server, pools[0]) if pools[0].nics else server
+    server = _with_efa(context, server, pools[0]) if pools[0].nics else server
+    return with_path_limits(context, server)
 
 
 def _with_efa(context: CompileContext, server: ModelServer, pool: PoolPlan) -> ModelServer:

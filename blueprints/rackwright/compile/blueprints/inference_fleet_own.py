@@ -11,6 +11,7 @@ from rackwright.compile.kubernetes.own.rails import NETWORKS_ANNOTATION, Rails, 
 from rackwright.compile.operators.helm_releases import keda
 from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
 from rackwright.compile.serving.model_server import ModelServer, server_objects
+from rackwright.compile.serving.path_limits import path_limit_objects, with_path_limits
 from rackwright.compile.serving.replica import access_objects, hosts_per_replica, hub_weights, model_server
 from rackwright.stackplan import StackPlan
 from rackwright.stackplan.labels import SERVER_PORT
@@ -27,6 +28,7 @@ def own_fleet_plan(context: CompileContext) -> StackPlan:
     metrics = own_metrics(context)
     server = replace(model_server(context, (), pool, volume, model), metrics=metrics)
     server = _over_fabric(server, rails) if rails else server
+    server = with_path_limits(context, server)
     lws = (on_any_node(leader_worker_set_release()),) if spans else ()
     releases = (*own_operators(context, rails), on_any_node(keda()), *lws)
     clients = {"namespaceSelector": {"matchLabels": {ENTRANCE_LABEL: context.spec.name}}}
@@ -36,6 +38,7 @@ def own_fleet_plan(context: CompileContext) -> StackPlan:
         *access_objects(context, entrance),
         *((allow_within(context.namespace),) if spans else ()),
         *own_objects(context, rails),
+        *path_limit_objects(server),
         *server_objects(server, leader_worker_set(server) if spans else None),
     )
     return own_stack(context, pool, releases, manifests, server.pod_security, (("server", server.image),))

@@ -1,6 +1,7 @@
 """TrainingCluster on EKS with EFA: network, cluster, one pool in one zone, Lustre, operators and queues. It contains no jobs."""
 
 from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.existing_cluster import cluster_metrics
 from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
 from rackwright.compile.kubernetes.aws.storage_class import default_storage_class
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
@@ -67,7 +68,7 @@ def training_plan(context: CompileContext) -> StackPlan:
             *_queues(context, everything[0], pools, extras),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
-            allow_metrics(context.namespace),
+            allow_metrics(context.namespace, cluster_metrics(context.spec.blueprint.cluster)),
             *(default_storage_class(context.spec.name), metrics_priority()),
         ),
         expected_fabric=fabric_expectation(machine),

@@ -13,7 +13,7 @@ from rackwright.spec.inventory import Inventory
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload_parts import Run
 from rackwright.stackplan import PoolPlan, StackPlan
-from rackwright.stackplan.labels import FABRIC_CONFIG
+from rackwright.stackplan.labels import is_fabric_config
 
 WORKERS, SLICES = "workers", "slice"
 """Names of the replicated job: of machines, and of TPU slices."""
@@ -94,7 +94,7 @@ class JobContext(Launch):
         """The ConfigMap with the fabric's settings for pods, which stacks on own servers have; None elsewhere, and on one machine."""
         if not self.fit.candidate.is_spread:
             return None
-        return next((body for body in self.objects("ConfigMap") if body["metadata"]["name"] == FABRIC_CONFIG), None)
+        return next((body for body in self.objects("ConfigMap") if is_fabric_config(body)), None)
 
     @property
     def replicated_job(self) -> str:

@@ -23,8 +23,8 @@ WAITING_PER_REPLICA = 4
 MAX_AFFINITY = 100
 """Maximum weight of a preferred node affinity."""
 USER_ID = 1000
-HOME = "/home/server"
-"""Writable folder of a server."""
+HOME, MIDDLEWARE_FOLDER = "/home/server", "/etc/rackwright"
+"""Writable folder of a server, and the folder of its middleware."""
 LEADER = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 """Label of the leader pod of a group (kubernetes-sigs/lws 0.10.0 api/leaderworkerset/v1)."""
 
@@ -39,9 +39,9 @@ class ModelServer:
     claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
     model. as_root: run as root. folder: working directory. suffix: of names that the servers of a stack do not share.
     preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
-    metrics: Prometheus that the autoscaler queries. role: of its nodes; default: `accelerator` with the suffix. has_shm: it has its own
-    /dev/shm; clients of MPS have that of the MPS daemon, which the device plugin mounts. host_ipc: it reaches the daemon by the host's IPC
-    (https://cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus).
+    metrics: Prometheus that the autoscaler queries. middleware: ConfigMap with the module that its arguments load. role: of its nodes;
+    default: `accelerator` with the suffix. has_shm: it has its own /dev/shm; clients of MPS have that of the MPS daemon, which the device
+    plugin mounts. host_ipc: it reaches the daemon by the host's IPC (https://cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus).
     """
 
     name: str
@@ -81,6 +81,7 @@ class ModelServer:
     role: str = ""
     has_shm: bool = True
     host_ipc: bool = False
+    middleware: str = ""
 
     @property
     def pod_security(self) -> str:
@@ -199,6 +200,7 @@ def pod(server: ModelServer, main: Body) -> Body:
                 else []
             ),
             {"name": "home", "emptyDir": {}},
+            *([{"name": "middleware", "configMap": {"name": server.middleware}}] if server.middleware else []),
         ],
     } | ({"hostIPC": True} if server.host_ipc else {})
 
@@ -248,6 +250,7 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
             {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": "emptyDir" not in server.weights_volume},
             *([{"name": "shm", "mountPath": "/dev/shm"}] if server.has_shm else []),
             {"name": "home", "mountPath": HOME},
+            *([{"name": "middleware", "mountPath": MIDDLEWARE_FOLDER, "readOnly": True}] if server.middleware else []),
         ],
     } | ({"workingDir": server.folder} if server.folder else {})
 

@@ -11,7 +11,8 @@ LINES = 40
 
 @dataclass(frozen=True)
 class Detail:
-    """warnings, open_items: how many are printed. text_lines: lines of one labelled text. None: all."""
+    """warnings, open_items: how many are printed. text_lines: lines of one labelled text, and of the text below
+    a combination. None: all."""
 
     warnings: int | None = None
     open_items: int | None = None
@@ -19,7 +20,7 @@ class Detail:
 
 
 FULL = Detail()
-BRIEF = (Detail(3, 3), Detail(1, 3), Detail(1, 3, 4), Detail(1, 3, 3), Detail(1, 3, 2), Detail(0, 3, 2))
+BRIEF = (Detail(3, 3), Detail(1, 3), Detail(1, 3, 4), Detail(1, 3, 3), Detail(1, 3, 2), Detail(0, 3, 2), Detail(0, 1, 2), Detail(0, 1, 1))
 """Without `--full`, most detail first."""
 
 

@@ -29,7 +29,7 @@ def show_combinations(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, p
     full, labelled = detail is FULL, partial(print_labelled, out, max_lines=detail.text_lines)
     rows = [_row(combination, spec, preview) for combination in _combinations(plan)[:shown]]
     out.print()
-    out.print(ranked(rows, COLUMNS, out.width))
+    out.print(ranked(rows, COLUMNS, out.width, detail.text_lines))
     out.print()
     labelled("why", plan.scaling)
     _show_limits(labelled, plan, spec, chosen, preview)

@@ -25,8 +25,11 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str | Text]], right: I
     return shown
 
 
-def ranked(rows: Sequence[tuple[tuple[str, ...], str]], header: tuple[str, ...], width: int) -> Text:
-    """Rows of cells, each with a line of text below it at full width; the second column is text, the others are numbers."""
+def ranked(rows: Sequence[tuple[tuple[str, ...], str]], header: tuple[str, ...], width: int, max_lines: int | None = None) -> Text:
+    """Rows of cells, each with text below it at full width; the second column is text, the others are numbers.
+
+    max_lines: of the text below a row; a longer one ends with ` ...` there.
+    """
     widths = [max(cell_len(cells[i]) for cells in (header, *(cells for cells, _ in rows))) for i in range(len(header))]
     widths[1] += max(0, width - sum(widths) - 2 * (len(widths) - 1))
 
@@ -37,10 +40,17 @@ def ranked(rows: Sequence[tuple[tuple[str, ...], str]], header: tuple[str, ...],
     indent = " " * (widths[0] + 2)
     shown = Text(line(header) + "\n", style="bold")
     for cells, details in rows:
-        below = "\n".join(wrap(details, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False))
-        shown.append(line(cells) + "\n", style="not bold").append(below + "\n", style="not bold dim")
+        below = f"\n{indent}".join(_cut(wrap(details, width - len(indent), break_on_hyphens=False), width - len(indent), max_lines))
+        shown.append(line(cells) + "\n", style="not bold").append(f"{indent}{below}\n", style="not bold dim")
     shown.rstrip()
     return shown
+
+
+def _cut(lines: list[str], width: int, max_lines: int | None) -> list[str]:
+    """The first lines of a wrapped text, the last one with ` ...` where more follow; all without max_lines."""
+    if not max_lines or len(lines) <= max_lines:
+        return lines
+    return [*lines[: max_lines - 1], wrap(lines[max_lines - 1], width - 4, break_on_hyphens=False)[0] + " ..."]
 
 
 def title(out: Console, *parts: str) -> None:
@@ -61,7 +71,5 @@ def print_labelled(out: Console, label: str, text: str, style: str = "bold", max
     if text:
         indent = max(INDENT, cell_len(label) + 1)
         width = out.width - indent
-        lines = [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False)]
-        if max_lines and len(lines) > max_lines:
-            lines = [*lines[: max_lines - 1], wrap(lines[max_lines - 1], width - 4, break_on_hyphens=False)[0] + " ..."]
+        lines = _cut([part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False)], width, max_lines)
         out.print(Text.assemble((label.ljust(indent), style), f"\n{' ' * indent}".join(lines)))

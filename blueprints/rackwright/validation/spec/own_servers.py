@@ -31,6 +31,8 @@ NAMELESS_PORTS = {
 """Why ports have names, by mode."""
 RARE_RANGES = ("198.18.0.0/15", "172.20.0.0/15", "10.160.0.0/12", "192.168.0.0/16")
 """Ranges that a message proposes, rarely used ones first."""
+RANGE_USERS = {"pod_cidr": "pods", "service_cidr": "services", "node_cidr": "nodes"}
+"""Key of the inventory's `cluster` -> what has these addresses."""
 DRIVER_SYSTEMS = re.compile(r"(ubuntu|rhel|red hat|rocky|coreos|openshift)", re.IGNORECASE)
 """Systems for which NVIDIA publishes driver containers."""
 HOST_LABEL = "kubernetes.io/hostname"
@@ -181,27 +183,33 @@ def _fabric_mistakes(fabric: RdmaFabric, used: Sequence[tuple[str, Nic]]) -> Ite
 
 @rule("S-199", link="https://docs.tigera.io/calico/latest/networking/ipam/initial-ippool")
 def rails_have_free_addresses(context: SpecContext) -> Iterator[Violation]:
-    """The addresses of the rails are none of the cluster's pods and nodes."""
+    """The addresses of the rails are none of the cluster's pods, services and nodes."""
     for at, place, groups in _places(context):
         inventory, fabric = inventory_of(place, context.folder), place.fabric or RdmaFabric()
         if inventory is None or not any(group.rdma_nics for group in groups):
             continue
-        cluster, where = inventory.cluster, at / "fabric" / "addresses" if place.fabric else at / "inventory"
-        ranges = {"addresses": fabric.addresses, "pod_cidr": cluster.pod_cidr, "node_cidr": cluster.node_cidr}
-        networks: dict[str, IPv4Network] = {}
-        for key, text in ranges.items():
-            try:
-                networks |= {key: IPv4Network(text, strict=False)} if text else {}
-            except ValueError:
+        where = at / "fabric" / "addresses" if place.fabric else at / "inventory"
+        ranges = [("addresses", fabric.addresses), *((key, text) for key, texts in inventory.cluster.ranges.items() for text in texts)]
+        for key, text in ranges:
+            if _range(text) is None:
                 message = f"`{key}` is {quote(text)}, which is not an IPv4 range"
                 yield Violation(where if key == "addresses" else at / "inventory", "write it such as 198.18.0.0/15", message)
-        for key in ("pod_cidr", "node_cidr"):
-            if key in networks and "addresses" in networks and networks["addresses"].overlaps(networks[key]):
-                used = "pods" if key == "pod_cidr" else "nodes"
-                message = f"The rails use {fabric.addresses}, which overlaps {ranges[key]} of the {used} of cluster {cluster.name}"
-                taken = [networks[each] for each in ("pod_cidr", "node_cidr") if each in networks]
-                free = next((text for text in RARE_RANGES if not any(IPv4Network(text).overlaps(each) for each in taken)), "...")
+        taken = [(key, text, network) for key, text in ranges[1:] if (network := _range(text))]
+        free = next((each for each in RARE_RANGES if not any(IPv4Network(each).overlaps(network) for _, _, network in taken)), "...")
+        rails = _range(fabric.addresses)
+        for key, text, network in taken:
+            if rails and rails.overlaps(network):
+                used = RANGE_USERS[key]
+                message = f"The rails use {fabric.addresses}, which overlaps {text} of the {used} of cluster {inventory.cluster.name}"
                 yield Violation(where, f"set fabric: {{addresses: {free}}}, if no server uses this range", message)
+
+
+def _range(text: str) -> IPv4Network | None:
+    """The range; None where the text is none."""
+    try:
+        return IPv4Network(text, strict=False)
+    except ValueError:
+        return None
 
 
 @rule("S-195")

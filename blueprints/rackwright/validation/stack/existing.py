@@ -68,8 +68,16 @@ def existing_cluster_has_operators(plan: StackPlan) -> Iterator[Violation]:
     if plan.cluster and plan.cluster.existing and "operators" not in plan.layers:
         addons = ["eks-pod-identity-agent", "a pod network"] + (["aws-fsx-csi-driver"] if plan.lustre else [])
         expected = ", ".join([*addons, *(f"{release.name} {release.chart_version}" for release in plan.releases)])
-        message = f"Cluster {plan.cluster.existing} must already run {expected}"
-        yield Violation(At() / "cluster" / "existing", "check that they are installed, then acknowledge R-22", message)
+        queried = "".join(f"; Prometheus at {url}" for url in _queried_metrics(plan))
+        message = f"Cluster {plan.cluster.existing} must already run {expected}{queried}"
+        named = ", or set blueprint.cluster.prometheus to the service of its Prometheus" if queried else ""
+        yield Violation(At() / "cluster" / "existing", f"check that they are installed, then acknowledge R-22{named}", message)
+
+
+def _queried_metrics(plan: StackPlan) -> list[str]:
+    """Address of the Prometheus that autoscalers of the stack query; one at most."""
+    scaled = (manifest.body["spec"]["triggers"] for manifest in plan.manifests if manifest.body["kind"] == "ScaledObject")
+    return sorted({trigger["metadata"]["serverAddress"] for triggers in scaled for trigger in triggers if trigger["type"] == "prometheus"})
 
 
 @rule("R-23", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html")

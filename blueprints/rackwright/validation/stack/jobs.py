@@ -11,10 +11,8 @@ from rackwright.validation.spec.workload.jobs import never_runs
 from rackwright.validation.stack.registry import StackContext, context_rule, rule
 
 SESSIONS = "https://docs.aws.amazon.com/systems-manager/latest/userguide/session-manager.html"
-STATEFUL_SET = "https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/"
+JOB = "https://kubernetes.io/docs/concepts/workloads/controllers/job/"
 RUN = At() / "workloads" / 0 / "run"
-QUEUE_KEYS = ("max_restarts", "priority")
-"""Options of `run` that queues and JobSets implement."""
 
 
 # A warning that stops an update, as S-111. Earlier releases reported it as S-111 where the spec sets kind: box.
@@ -31,20 +29,20 @@ def box_runs_no_job(context: StackContext) -> Iterator[Violation]:
         fix = "leave it out, or set `blueprint.kind: training-cluster`"
         for key in keys:
             message = f"The chosen stack is {what} whose container has no queue, so `{key}` has no effect"
-            yield Violation(RUN / key, fix, message, about_key=True, link=STATEFUL_SET)
+            yield Violation(RUN / key, fix, message, about_key=True, link=JOB)
     elif keys:
         missing, fix = _missing(context.plan, spec.workload)
         message = f"The chosen stack is {what} without {missing}, so `run` ({', '.join(keys)}) is not used"
         stops = keys != ["secrets"]
-        stage, link = Stage.BUILD if stops else Stage.PLAN, "" if context.plan.box else STATEFUL_SET
+        stage, link = Stage.BUILD if stops else Stage.PLAN, "" if context.plan.box else JOB
         yield Violation(RUN, fix, message, stage=stage, blocks_update=stops, link=link)
 
 
 def _unused_keys(plan: StackPlan, workload: Workload) -> list[str]:
-    """Keys of `run` without an effect. A launcher starts a command; Kubernetes restarts the container of a box without a limit."""
+    """Keys of `run` without an effect. A launcher starts a command; S-200 has the keys of servers."""
     changed = workload.run.changed_keys
     if plan.runs_container:
-        unused = QUEUE_KEYS if workload.run.command else (*QUEUE_KEYS, "launcher")
+        unused = ("priority",) if workload.run.command else ("priority", "launcher")
         return [key for key in changed if key in unused]
     is_used = plan.runs_jobs if isinstance(workload, TRAINING) else isinstance(workload, Serve) and plan.kind is not BlueprintKind.BOX
     return [] if is_used else changed

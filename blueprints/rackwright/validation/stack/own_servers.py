@@ -12,7 +12,7 @@ from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.inventory import CsiStorage
 from rackwright.stackplan import StackPlan
-from rackwright.stackplan.labels import RESOURCES_ANNOTATION
+from rackwright.stackplan.labels import RESOURCES_ANNOTATION, is_fabric_config
 from rackwright.stackplan.operators import FEATURE_DISCOVERY, GPU_OPERATOR, MONITORING, NETWORK_OPERATOR, OPERATED_SERVICE
 from rackwright.validation.stack.registry import StackContext, accelerators, context_rule, manifests, release_numbers, rule
 
@@ -122,7 +122,8 @@ def autoscalers_query_a_known_service(context: StackContext) -> Iterator[Violati
 def network_operator_offers_the_rails(plan: StackPlan) -> Iterator[Violation]:
     """A network operator that the cluster has offers the resources of the rails, because the stack does not change its policy."""
     if NETWORK_OPERATOR in plan.installed and any(manifests(plan, "IPPool")):
-        named = [json.loads(m.body["metadata"]["annotations"][RESOURCES_ANNOTATION]) for _, m in manifests(plan, "ConfigMap")]
+        configs = [m.body for _, m in manifests(plan, "ConfigMap") if is_fabric_config(m.body)]
+        named = [json.loads(body["metadata"]["annotations"][RESOURCES_ANNOTATION]) for body in configs]
         resources = ", ".join(sorted(set().union(*named))) or "of the rails"
         message = f"The cluster has a network operator, whose policy the stack does not change; pods need its resources {resources}"
         fix = "set `resource` and `network` of each rail in the inventory, or add the resources to the policy and acknowledge V-179"

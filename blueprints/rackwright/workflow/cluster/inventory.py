@@ -1,4 +1,4 @@
-"""An inventory from objects of a cluster as its API returns them: nodes, port states, storage classes, deployments."""
+"""An inventory from objects of a cluster as its API returns them: nodes, port states, storage classes, deployments, address ranges."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -8,6 +8,7 @@ from typing import Any
 from rackwright.catalog import Catalog
 from rackwright.spec.inventory import INVENTORY_VERSION
 from rackwright.units import GIB
+from rackwright.workflow.cluster.addresses import cluster_ranges, open_ranges
 
 GPU, PRODUCT, FABRIC = "nvidia.com/gpu", "nvidia.com/gpu.product", "feature.node.kubernetes.io/pci-0207_15b3"
 """Resource and label of GPUs; prefix of the labels of nodes with InfiniBand controllers (PCI class 0207, vendor NVIDIA)."""
@@ -31,6 +32,8 @@ def inventory_document(
     nic_states: Iterable[Object],
     storage_classes: Iterable[Object],
     deployments: Iterable[Object],
+    service_cidrs: Iterable[Object],
+    ip_pools: Iterable[Object],
     now: datetime,
     catalog: Catalog,
 ) -> Object:
@@ -42,7 +45,7 @@ def inventory_document(
     return {
         "api_version": INVENTORY_VERSION,
         "generated_at": now.isoformat(timespec="seconds"),
-        "cluster": {key: value for key, value in cluster.items() if value},
+        "cluster": {key: value for key, value in cluster.items() if value} | cluster_ranges(listed, service_cidrs, ip_pools),
         "servers": [*_groups(listed, ports, catalog)],
         "storage": [_storage(each) for each in storage_classes],
         "installed": [*_installed(deployments)],
@@ -51,6 +54,7 @@ def inventory_document(
 
 def open_questions(document: Object) -> Iterator[str]:
     """What people add by hand, because the API of Kubernetes does not have it."""
+    yield from open_ranges(document["cluster"])
     for group in document["servers"]:
         if not group.get("nics") and group.get("gpus"):
             yield f"{group['name']}: no RDMA ports were found; add `nics` where the servers have any"

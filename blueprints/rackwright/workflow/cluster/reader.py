@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rackwright.workflow.cluster.connection import ClusterConnection, Object, RefusedError
+from rackwright.workflow.cluster.connection import DENIED, ClusterConnection, Object, RefusedError
 
 PAGE = 250
 """Objects of one request; a node has up to 50 KB."""
 ABSENT = 404
 SRIOV_STATES = ("sriovnetwork.openshift.io", "v1", "sriovnetworknodestates")
+CALICO_POOLS = ("crd.projectcalico.org", "v1", "ippools")
 
 
 class ClusterReader:
@@ -44,12 +45,22 @@ class ClusterReader:
         lists = self._client.CustomObjectsApi(self._api).list_cluster_custom_object
         return [*self._pages(lists, *SRIOV_STATES)]
 
-    def _pages(self, call: Any, *arguments: Any) -> Iterator[Object]:
-        """Items of every page; none where the cluster lacks the kind."""
+    def service_cidrs(self) -> list[Object]:
+        """Ranges of services; none before Kubernetes 1.33, and without the right to read them."""
+        return [*self._pages(self._client.NetworkingV1Api(self._api).list_service_cidr, optional=True)]
+
+    def ip_pools(self) -> list[Object]:
+        """Ranges of Calico, where it is installed and may be read."""
+        lists = self._client.CustomObjectsApi(self._api).list_cluster_custom_object
+        return [*self._pages(lists, *CALICO_POOLS, optional=True)]
+
+    def _pages(self, call: Any, *arguments: Any, optional: bool = False) -> Iterator[Object]:
+        """Items of every page; none where the cluster lacks the kind. optional: none also without the right to read it."""
+        handled = (ABSENT, *DENIED) if optional else (ABSENT,)
         token = None
         while True:
             try:
-                page = self._data(call, *arguments, handled=(ABSENT,), limit=PAGE, **({"_continue": token} if token else {}))
+                page = self._data(call, *arguments, handled=handled, limit=PAGE, **({"_continue": token} if token else {}))
             except RefusedError:
                 return
             yield from page.get("items") or []

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rackwright.catalog.release.pinned_versions import support_of, support_of_image
 from rackwright.catalog.rows import Support
+from rackwright.clouds import profile
 from rackwright.diagnostics.problem import Level, Problem
 from rackwright.stackplan import StackPlan, VersionPins
 from rackwright.workflow.decision import Decision
@@ -33,8 +34,11 @@ class VersionChange:
     support_ends: str | None = None
 
 
-def age_warnings(stack: StackPlan, release: VersionPins, path: Path, today: date) -> list[Problem]:
-    """Warnings about old images and versions whose support ends. release: versions of this release for the same stack."""
+def age_warnings(stack: StackPlan, release: VersionPins, path: Path, today: date, chosen_on: str) -> list[Problem]:
+    """Warnings about old images and versions whose support ends. release: versions of this release for the same stack.
+
+    chosen_on: ISO date of the decision; the nodes of a cluster with held upgrades have images of about that day.
+    """
     newer = {(part, name): version for part, name, version in _versions(release)}
     names: dict[tuple[str, str, str], list[str]] = {}
     for part, name, version in _versions(stack.pins):
@@ -44,7 +48,22 @@ def age_warnings(stack: StackPlan, release: VersionPins, path: Path, today: date
         shown = f"`rackwright choose {path.name} --upgrade` shows the change to {replacement}"
         fix = shown if replacement != version else "update rackwright; this release has none newer"
         found += [replace(problem, fix=fix) for problem in _warnings(part, same, version, stack, today)]
-    return found
+    return [*found, *_held_nodes(stack, path, today - date.fromisoformat(chosen_on))]
+
+
+def _held_nodes(stack: StackPlan, path: Path, age: timedelta) -> Iterator[Problem]:
+    """Nodes that the cloud would upgrade, and does not until the end of support, by the cluster's maintenance exclusion."""
+    command = profile(stack.place.cloud).node_upgrade_command
+    if stack.cluster is None or not command or age <= MAX_IMAGE_AGE:
+        return
+    pools = ", ".join(pool.name for pool in stack.pools)
+    reason = (
+        f"The decision is {age.days} days old, more than {MAX_IMAGE_AGE.days}, and the cluster holds node upgrades until the end of "
+        f"support: nodes of {pools} lack later security updates unless you upgraded them"
+    )
+    upgrade = command.format(cluster=stack.cluster.name, region=stack.place.region)
+    fix = f"between two runs, `{upgrade}` for each pool, then `rackwright choose {path.name}`"
+    yield Problem("D-image-age", reason, fix=fix, level=Level.WARNING)
 
 
 def changes_of(recorded: Decision | None, release: Decision) -> list[VersionChange]:

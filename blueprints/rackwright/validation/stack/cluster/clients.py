@@ -8,6 +8,7 @@ from rackwright.diagnostics.rule import Violation
 from rackwright.spec.workload import Serve
 from rackwright.spec.workload_parts import API_KEY_VARIABLE, API_PATH
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.labels import OPEN_PATHS_ARGUMENT
 from rackwright.validation.stack.registry import StackContext, context_rule, manifests, pod_templates
 
 SECURITY = "https://docs.vllm.ai/en/v0.27.0/usage/security/"
@@ -61,15 +62,23 @@ def clients_are_protected(context: StackContext) -> Iterator[Violation]:
 
 
 def _open_paths(context: StackContext) -> Iterator[Violation]:
-    """vLLM checks the key below /v1 only, and a load balancer of connections forwards every path."""
-    owners = {f"{workload.name}-entrance": (at, workload) for at, workload in _served(context)}
+    """vLLM checks the key below /v1 only, and a load balancer of connections forwards every path. The stack's middleware, which refuses
+    them, is for images and arguments that rackwright knows."""
+    limited = {manifest.body["metadata"]["name"] for _, manifest, template in pod_templates(context.plan) if _limits_paths(template)}
+    owners = {f"{workload.name}-entrance": (at, workload) for at, workload in _served(context) if workload.name not in limited}
     for body in _load_balancers(context.plan):
         at, workload = owners.get(body["metadata"]["name"], (None, None))
         if at is None or workload is None or not workload.api_key or workload.run.command:
             continue
         ranges = ", ".join(body["spec"].get("loadBalancerSourceRanges", ())) or "every address"
         message = f"{workload.name} checks its key for paths below {API_PATH} only; {ranges} can use the model without it by /invocations"
-        yield Violation(at / "api_key", f"put a proxy that forwards only {API_PATH} before it, or trust these clients", message)
+        fix = f"remove `image` and `args` from `run`, put a proxy that forwards only {API_PATH} before it, or trust these clients"
+        yield Violation(at / "api_key", fix, message)
+
+
+def _limits_paths(template: dict) -> bool:
+    """Whether the server of a pod refuses the other paths itself."""
+    return any(OPEN_PATHS_ARGUMENT in container.get("args", ()) for container in template["spec"]["containers"])
 
 
 def _load_balancers(plan: StackPlan) -> list[dict]:
