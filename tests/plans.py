@@ -256,4 +256,22 @@ def tpu_plan() -> StackPlan:
     return compiled(tpu_case())
 
 
+OBSERVED = {
+    "notify": ["team@example.com", {"slack": {"secret": "slack"}, "channel": "#ml"}, {"webhook": {"secret": "hook"}}],
+    "smtp": {"host": "smtp.example.com:587", "sender": "rack@example.com", "user": "rack", "password": {"secret": "smtp"}},
+    "monitoring": {"grafana": {"password": {"secret": "grafana"}}},
+}
+"""`blueprint` with every receiver of alerts and Grafana."""
+
+
+def observed_plan() -> StackPlan:
+    """The training cluster with receivers of alerts, Grafana and a checkpoint every half hour."""
+    given, plan, chosen = training_case(blueprint={"ttl": "14d", "api_access": OFFICE} | OBSERVED)
+    secrets = {name: {"config": name} for name in ("slack", "hook", "smtp", "grafana")}
+    data = given.model_dump(mode="json", exclude_unset=True) | {"secrets": secrets}
+    return compiled((Spec.model_validate(_units(data)), replace(plan, facts=replace(plan.facts, checkpoint_interval_s=1800.0)), chosen))
+
+
+SERVICES = {"observed": observed_plan}
+"""Stacks with options of monitoring and of model servers, by name."""
 ALL = {"box": box_plan, "training": training_plan, "fleet": fleet_plan, "tpu": tpu_plan}

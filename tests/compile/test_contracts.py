@@ -6,7 +6,9 @@ from tests import own_plans, plans
 from tests.compile.contracts import errors_of, needs_contracts, unknown_values
 
 TAINTED = own_plans.place(servers={"taints": [{"key": "dedicated", "value": "ml"}]})
-PLANS = {name: build() for name, build in (plans.ALL | own_plans.OWN).items()} | {"own-tainted": own_plans.own_training_plan(TAINTED)}
+PLANS = {name: build() for name, build in (plans.ALL | plans.SERVICES | own_plans.OWN).items()} | {
+    "own-tainted": own_plans.own_training_plan(TAINTED)
+}
 OUTSIDE = {
     ("networking.gke.io/v1", "HealthCheckPolicy"),
     ("networking.gke.io/v1", "GCPBackendPolicy"),

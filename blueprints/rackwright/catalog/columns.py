@@ -238,6 +238,23 @@ STORAGE_LIMITS = sourced_table(
 
 CHART_IMAGES = sourced_table("chart_images.csv", "chart image", same(text, "chart version image"), same(words, "tag notes"))
 
+ALERTS = sourced_table(
+    "alerts.csv",
+    "alert",
+    same(text, "alert unit severity"),
+    same(words, "matcher notes"),
+    same(maybe(number), "threshold"),
+    same(maybe(count), "window_minutes"),
+    same(count, "for_minutes"),
+)
+
+EXPORTER_METRICS = sourced_table(
+    "exporter_metrics.csv",
+    "exporter metric",
+    same(text, "exporter metric type help"),
+    same(words, "notes"),
+)
+
 SUPPORTED_VERSIONS = sourced_table(
     "supported_versions.csv",
     "component kubernetes_first",

@@ -8,6 +8,7 @@ from typing import Any
 from rackwright.spec import Spec
 from rackwright.spec.blueprint import Nodes, Safety
 from rackwright.spec.media import BatchData
+from rackwright.spec.monitoring import Monitoring
 
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""
@@ -26,6 +27,7 @@ LATER = {
     "key": None,
     "latency": None,
     "max_batched_tokens": None,
+    "monitoring": Monitoring().model_dump(mode="json"),
     "namespace": None,
     "node_cost": None,
     "nodes": Nodes().model_dump(mode="json"),
@@ -40,6 +42,7 @@ LATER = {
     "rollout": None,
     "safety": Safety().model_dump(mode="json"),
     "speculation": None,
+    "smtp": None,
     "ssh_from": "nobody",
     "storage": None,
     "variant": "plain",

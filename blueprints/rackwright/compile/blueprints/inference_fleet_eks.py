@@ -16,6 +16,7 @@ from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.capacity import has_started
 from rackwright.compile.nodes.fabric import fabric_expectation
 from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool, with_node_image
+from rackwright.compile.observability.serving_alerts import serving_alerts
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claim
@@ -23,7 +24,7 @@ from rackwright.compile.operators.helm_releases import keda, metrics_priority, m
 from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.entrance import certificate
-from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
+from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.serving.neuron import with_neuron_settings
 from rackwright.compile.serving.replica import (
     IMAGE_GIB,
@@ -35,6 +36,7 @@ from rackwright.compile.serving.replica import (
     node_bounds,
     replicas_per_node,
 )
+from rackwright.compile.serving.server_objects import server_objects
 from rackwright.compile.spec_options import existing_cluster
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import (
@@ -172,6 +174,7 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
     if server.claim:
         yield efa_claim(pools[0], namespace, server.claim)
     yield from server_objects(server, leader_worker_set(server) if server.hosts > 1 else None)
+    yield from serving_alerts(context, server)
     yield load_balancer(server, allowed, machine_subnet_refs(pools[0].zones), certificate(context))
 
 

@@ -10,10 +10,11 @@ from rackwright.compile.kubernetes.manifests import allow, from_blocks, from_nam
 from rackwright.compile.network.address_plan import GCP_PROXY, gke_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.pools import accelerator_pool, system_pool
+from rackwright.compile.observability.serving_alerts import serving_alerts
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import keda, metrics_priority, monitoring
 from rackwright.compile.serving.entrance import certificate, open_path
-from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
+from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.serving.replica import (
     ACCOUNT,
     IMAGE_GIB,
@@ -24,6 +25,7 @@ from rackwright.compile.serving.replica import (
     node_bounds,
     replicas_per_node,
 )
+from rackwright.compile.serving.server_objects import server_objects
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, PoolPlan, StackPlan
 from rackwright.stackplan.labels import SERVER_PORT
@@ -60,6 +62,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         manifests=(
             *access_objects(context, entrance),
             *server_objects(server),
+            *serving_alerts(context, server),
             *gateway_objects(server, certificate(context), open_path(context)),
             *storage,
             metrics_priority(),

@@ -8,10 +8,12 @@ from rackwright.compile.kubernetes.manifests import allow, allow_within
 from rackwright.compile.kubernetes.own.networks import nccl_environment
 from rackwright.compile.kubernetes.own.nodes import own_pool
 from rackwright.compile.kubernetes.own.rails import NETWORKS_ANNOTATION, Rails, rails_of
+from rackwright.compile.observability.serving_alerts import serving_alerts
 from rackwright.compile.operators.helm_releases import keda
 from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
-from rackwright.compile.serving.model_server import ModelServer, server_objects
+from rackwright.compile.serving.model_server import ModelServer
 from rackwright.compile.serving.replica import access_objects, hosts_per_replica, hub_weights, model_server
+from rackwright.compile.serving.server_objects import server_objects
 from rackwright.stackplan import StackPlan
 from rackwright.stackplan.labels import SERVER_PORT
 
@@ -37,6 +39,7 @@ def own_fleet_plan(context: CompileContext) -> StackPlan:
         *((allow_within(context.namespace),) if spans else ()),
         *own_objects(context, rails),
         *server_objects(server, leader_worker_set(server) if spans else None),
+        *serving_alerts(context, server),
     )
     return own_stack(context, pool, releases, manifests, server.pod_security, (("server", server.image),))
 

@@ -1,12 +1,13 @@
-"""Kubernetes objects of a model server on any cloud: workload, service, disruption budget, metrics and autoscaling."""
+"""Pods of a model server on any cloud, and the Deployment that runs its replicas."""
 
 import math
 from dataclasses import dataclass
 
 from rackwright.compile.kubernetes.manifests import SECRETS, Body, obj
+from rackwright.compile.serving.engine_metrics import VLLM_METRICS, EngineMetrics
 from rackwright.stackplan import ManifestPlan, digest_of_refs
 from rackwright.stackplan.labels import LOAD_SECONDS_ANNOTATION, POOL_LABEL, ROLE_LABEL, SECRETS_DIGEST_ANNOTATION, SERVER_PORT
-from rackwright.stackplan.operators import MONITORING, STACK_METRICS, MetricsEndpoint
+from rackwright.stackplan.operators import STACK_METRICS, MetricsEndpoint
 
 WEIGHTS_PATH = "/weights"
 LOAD_BYTES_PER_S = 1e8
@@ -16,10 +17,6 @@ START_S, PROBE_PERIOD_S, NODE_START_S = 600, 10, 600
 """Seconds for image, compilation and graph capture besides the weights; seconds between probes; seconds until a machine joins."""
 DRAIN_S = 15
 """Seconds between removing a pod from the endpoints and stopping its server."""
-BUSY_SHARE = 0.8
-"""Part of the sized concurrency at which another replica starts."""
-WAITING_PER_REPLICA = 4
-"""Queued requests per replica at which another replica starts."""
 MAX_AFFINITY = 100
 """Maximum weight of a preferred node affinity."""
 USER_ID = 1000
@@ -39,7 +36,8 @@ class ModelServer:
     claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
     model. as_root: run as root. folder: working directory. suffix: of names that the servers of a stack do not share.
     preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
-    metrics: Prometheus that the autoscaler queries.
+    metrics: Prometheus that the autoscaler queries. engine_metrics: what the server publishes. first_token: (seconds, percentile) of the
+    goal for the time to first token; None without a goal.
     """
 
     name: str
@@ -76,6 +74,8 @@ class ModelServer:
     disk_gib: int = 0
     suffix: str = ""
     metrics: MetricsEndpoint = STACK_METRICS
+    engine_metrics: EngineMetrics = VLLM_METRICS
+    first_token: tuple[float, int] | None = None
 
     @property
     def pod_security(self) -> str:
@@ -117,23 +117,7 @@ class ModelServer:
         return math.ceil(START_S + self.compile_s + self.weights_bytes / LOAD_BYTES_PER_S)
 
 
-def server_objects(server: ModelServer, workload: ManifestPlan | None = None) -> tuple[ManifestPlan, ...]:
-    """Objects of a server. workload: runs the replicas in place of a Deployment."""
-    runs, name, namespace, selector = workload or _deployment(server), server.name, server.namespace, {"matchLabels": server.labels}
-    ports = {"selector": server.serving_labels, "ports": [{"name": "http", "port": SERVER_PORT, "targetPort": "http"}]}
-    service = obj("v1", "Service", server.service, namespace, ports, labels=server.labels)
-    budget = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": selector}
-    monitor = {"selector": selector, "endpoints": [{"port": "http", "path": "/metrics", "interval": "15s"}]}
-    return (
-        runs,
-        ManifestPlan(server.key("service"), service),
-        ManifestPlan(server.key("budget"), obj("policy/v1", "PodDisruptionBudget", name, namespace, budget)),
-        ManifestPlan(server.key("monitor"), obj("monitoring.coreos.com/v1", "ServiceMonitor", name, namespace, monitor), (MONITORING,)),
-        _scaler(server, runs),
-    )
-
-
-def _deployment(server: ModelServer) -> ManifestPlan:
+def deployment(server: ModelServer) -> ManifestPlan:
     """A Deployment without a replica count, which the autoscaler sets. It counts as failed after the time of a node and of the probe."""
     spec = {
         "selector": {"matchLabels": server.labels},
@@ -241,34 +225,3 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
             {"name": "home", "mountPath": HOME},
         ],
     } | ({"workingDir": server.folder} if server.folder else {})
-
-
-def _scaler(server: ModelServer, runs: ManifestPlan) -> ManifestPlan:
-    """Scales by the larger of two signals: queued requests, and requests in flight relative to the sized concurrency."""
-    waiting = _sum("vllm:num_requests_waiting", server)
-    in_flight = f"{waiting} + {_sum('vllm:num_requests_running', server)}"
-    busy = max(1, int(server.concurrency * BUSY_SHARE))
-    spec = {
-        "scaleTargetRef": {"apiVersion": runs.body["apiVersion"], "kind": runs.body["kind"], "name": server.name},
-        "minReplicaCount": server.min_replicas,
-        "maxReplicaCount": server.max_replicas,
-        "pollingInterval": 15,
-        "cooldownPeriod": 300,
-        "fallback": {"failureThreshold": 3, "replicas": server.default_replicas},
-        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 300}}}},
-        "triggers": [_trigger(waiting, WAITING_PER_REPLICA, server), _trigger(in_flight, busy, server)],
-    }
-    body = obj("keda.sh/v1alpha1", "ScaledObject", server.name, server.namespace, spec)
-    return ManifestPlan(server.key("scaler"), body, ("keda", runs.key))
-
-
-def _sum(metric: str, server: ModelServer) -> str:
-    return f'sum({metric}{{namespace="{server.namespace}",service="{server.service}"}})'
-
-
-def _trigger(query: str, threshold: int, server: ModelServer) -> Body:
-    return {
-        "type": "prometheus",
-        "metricType": "AverageValue",
-        "metadata": {"serverAddress": server.metrics.url, "query": query, "threshold": str(threshold)},
-    }

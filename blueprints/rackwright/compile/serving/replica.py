@@ -108,6 +108,7 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         hosts=hosts,
         after=first_objects(context),
         suffix=context.suffix,
+        first_token=(workload.ttft.target, workload.ttft.percentile) if workload.ttft else None,
     )
 
 

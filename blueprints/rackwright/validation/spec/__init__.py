@@ -8,6 +8,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     machines,
     measured_runs,
     model_shape,
+    monitoring,
     objectives,
     own_servers,
     own_storage,

@@ -1,6 +1,6 @@
 """Rules on a StackPlan, checked before the first cloud call. `check(plan)` runs all of them."""
 
-from rackwright.validation.stack import budget, cost_alerts, existing, jobs, naming, network, own_servers, quota, secrets
+from rackwright.validation.stack import budget, cost_alerts, existing, jobs, monitoring, naming, network, own_servers, quota, secrets
 from rackwright.validation.stack.cluster import access, clients, operators, queues, serving
 from rackwright.validation.stack.nodes import capacity, fabric, fallback, images, placement, provisioning, reservations, tpu
 from rackwright.validation.stack.quota import QuotaNeed, check_quota, quota_needs
@@ -19,6 +19,7 @@ AREAS = (
     jobs,
     operators,
     lustre,
+    monitoring,
     naming,
     network,
     own_servers,
