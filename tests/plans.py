@@ -272,6 +272,18 @@ def observed_plan() -> StackPlan:
     return compiled((Spec.model_validate(_units(data)), replace(plan, facts=replace(plan.facts, checkpoint_interval_s=1800.0)), chosen))
 
 
-SERVICES = {"observed": observed_plan}
+OWN_SERVER = {
+    "run": {"image": "registry.example/sdxl:1.0.0@sha256:" + "0" * 64},
+    "server": {"port": 9000, "health": "/ready", "metrics": {"queue": "sdxl_queue", "in_flight": "sdxl_busy", "path": "/stats"}},
+}
+"""A container of the user with its own port, paths and metrics."""
+ADAPTERS = {"loras": {"adapters": {"sql": "weights://adapters/sql", "mail": "hf://acme/mail-lora"}, "rank": 20}}
+SERVICES = {
+    "observed": observed_plan,
+    "adapters": lambda: compiled(eks_fleet_case(ADAPTERS)),
+    "sglang": lambda: compiled(eks_fleet_case({"engine": "sglang", "ttft": {"target": "2 s"}})),
+    "own-server": lambda: compiled(eks_fleet_case(OWN_SERVER)),
+    "own-server-gke": lambda: compiled(fleet_case(OWN_SERVER)),
+}
 """Stacks with options of monitoring and of model servers, by name."""
 ALL = {"box": box_plan, "training": training_plan, "fleet": fleet_plan, "tpu": tpu_plan}

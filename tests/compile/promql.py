@@ -4,9 +4,8 @@ import re
 
 STRING = re.compile(r'"(?:[^"\\\\]|\\\\.)*"')
 WORD = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
-FUNCTIONS = {
-    "avg_over_time", "count", "histogram_quantile", "increase", "label_values", "max", "avg", "rate", "sum", "sum_over_time", "time", "vector",
-}  # fmt: skip
+FUNCTIONS = {"avg", "avg_over_time", "count", "histogram_quantile", "increase", "max"}
+FUNCTIONS |= {"rate", "sum", "sum_over_time", "time", "vector"}
 OPERATORS = {"and", "or", "unless", "by", "without", "on", "ignoring", "group_left", "group_right"}
 PAIRS = {")": "(", "]": "[", "}": "{"}
 SUFFIXES = ("_bucket", "_sum", "_count")

@@ -13,8 +13,8 @@ from rackwright.compile.observability.dashboards import FOLDER
 from rackwright.compile.observability.team_cost import COST, PRICE
 from rackwright.spec.spec import Spec
 from rackwright.stackplan.operators import MONITORING
-from rackwright.validation.stack.registry import StackContext
 from rackwright.validation.stack.registry import RULES as STACK_RULES
+from rackwright.validation.stack.registry import StackContext
 
 from tests import own_plans, plans
 from tests.compile.contracts import errors_of, needs_contracts, unknown_values
@@ -144,7 +144,7 @@ def test_the_goal_for_the_first_token_scales_and_alerts():
 
 
 def test_receivers_are_in_alertmanager_and_their_secrets_are_files():
-    spec, plan = compiled(plans.training_case(), RECEIVERS)
+    _spec, plan = compiled(plans.training_case(), RECEIVERS)
     release = next(release for release in plan.releases if release.name == MONITORING)
     config = release.values["alertmanager"]["config"]
     team = next(receiver for receiver in config["receivers"] if receiver["name"] == "team")
@@ -152,13 +152,11 @@ def test_receivers_are_in_alertmanager_and_their_secrets_are_files():
     assert config["global"]["smtp_auth_password_file"] == "/etc/alertmanager/secrets/alert-receivers/smtp"
     assert "$ref" not in json.dumps(release.values["alertmanager"])
     secret = next(manifest for manifest in plan.manifests if manifest.key == "alerts.receivers")
-    assert secret.body["stringData"] == {
-        "smtp": {"$ref": "secret.smtp"},
-        "slack-1": {"$ref": "secret.slack"},
-        "webhook-2": {"$ref": "secret.hook"},
-    }
+    named = {"smtp": "smtp", "slack-1": "slack", "webhook-2": "hook"}
+    assert secret.body["stringData"] == {key: {"$ref": f"secret.{name}"} for key, name in named.items()}
     assert {"alerts.receivers", "grafana.admin"} <= {*release.after}
-    assert plan.guard and plan.guard.emails == ("team@example.com",)
+    assert plan.guard
+    assert plan.guard.emails == ("team@example.com",)
 
 
 @needs_contracts
@@ -199,7 +197,7 @@ def test_a_cluster_with_prometheus_gets_the_alerts_as_an_object():
 def test_receivers_without_an_alertmanager_of_the_stack_are_reported():
     blueprint = RECEIVERS | {"cluster": {"name": "shared"}}
     spec, plan = compiled(plans.training_case(), blueprint)
-    found = [p for p in STACK_RULES.rules["R-115"].problems(StackContext(plan, None, spec=spec))]
+    found = list(STACK_RULES.rules["R-115"].problems(StackContext(plan, None, spec=spec)))
     assert [str(problem.at) for problem in found] == ["blueprint.monitoring", "blueprint.notify"]
     spec, plan = compiled(plans.training_case(), RECEIVERS)
     assert not [*STACK_RULES.rules["R-115"].problems(StackContext(plan, None, spec=spec))]

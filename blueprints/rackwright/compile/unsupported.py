@@ -3,12 +3,14 @@
 Mistakes of the spec are rules: validation/spec/blueprint_options.py.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 from rackwright.clouds import supports
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.serving.neuron import unsupported_on_neuron
+from rackwright.compile.serving.sglang import SGLANG, unsupported_with_sglang
 from rackwright.diagnostics.problem import At, Problem, Stage
 from rackwright.spec.model import architecture_of
 from rackwright.spec.workload import Serve
@@ -69,9 +71,11 @@ def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     if not supports(context.candidate.cloud, "serve.multi_node") and need > have:
         reason = f"A replica needs {need} accelerators and {context.machine.name} has {have}; this release serves it on one machine only"
         yield Problem("C-wide-replica", reason, WORKLOAD, f"pin a machine with {need} accelerators, or quantize the weights")
-    if workload.engine not in ("auto", "vllm"):
-        reason = f"Engine {workload.engine} is not supported; this release runs vLLM"
+    if workload.engine not in ("auto", "vllm", SGLANG):
+        reason = f"Engine {workload.engine} is not supported; this release runs vLLM and SGLang"
         yield Problem("C-engine", reason, WORKLOAD / "engine", "set it to auto")
+    if workload.engine == SGLANG:
+        yield from unsupported_with_sglang(context, math.ceil(need / have))
     yield from _server_options(context, workload)
     if context.machine.kind == "neuron":
         yield from unsupported_on_neuron(context)

@@ -13,6 +13,7 @@ from rackwright.spec.monitoring import Monitoring
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""
 LATER = {
+    "adapters": {},
     "admins": [],
     "audio": None,
     "batch_size": None,
@@ -42,9 +43,11 @@ LATER = {
     "rollout": None,
     "safety": Safety().model_dump(mode="json"),
     "speculation": None,
+    "server": None,
     "smtp": None,
     "ssh_from": "nobody",
     "storage": None,
+    "updates": False,
     "variant": "plain",
     "viewers": [],
 }

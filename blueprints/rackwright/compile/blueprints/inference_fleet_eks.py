@@ -55,7 +55,7 @@ from rackwright.stackplan import (
 )
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
-from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, SERVER_PORT
+from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB
 from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 from rackwright.stackplan.refs import machine_subnet_refs
 
@@ -165,7 +165,7 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
     """The model server with its network policies, weights volume and load balancer."""
     context, server, pools = service.context, service.server, service.pools
     allowed, namespace = client_ranges(context, network), context.namespace
-    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace(MONITORING_NAMESPACE, SERVER_PORT)]
+    entrance = [from_blocks(allowed, server.port), from_namespace(MONITORING_NAMESPACE, server.port)]
     yield from access_objects(context, allow(namespace, "allow-entrance", ingress=entrance))
     if server.hosts > 1:
         yield allow_within(namespace)

@@ -28,7 +28,6 @@ from rackwright.compile.serving.replica import (
 from rackwright.compile.serving.server_objects import server_objects
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, PoolPlan, StackPlan
-from rackwright.stackplan.labels import SERVER_PORT
 from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 
 
@@ -43,7 +42,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
     pools = (system_pool(context, place), pool)
     storage = storage_classes(context.spec.name, pools)
     releases = (monitoring(context.catalog, storage[0]), keda())
-    clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), SERVER_PORT), from_namespace(MONITORING_NAMESPACE, SERVER_PORT)]
+    clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), server.port), from_namespace(MONITORING_NAMESPACE, server.port)]
     entrance = allow(context.namespace, "allow-gateway", ingress=clients)
     return StackPlan(
         name=context.spec.name,

@@ -15,7 +15,6 @@ from rackwright.compile.serving.model_server import ModelServer
 from rackwright.compile.serving.replica import access_objects, hosts_per_replica, hub_weights, model_server
 from rackwright.compile.serving.server_objects import server_objects
 from rackwright.stackplan import StackPlan
-from rackwright.stackplan.labels import SERVER_PORT
 
 ENTRANCE_LABEL = "rackwright/clients"
 """Label of namespaces whose pods may call the servers: the cluster's gateway, and applications."""
@@ -33,7 +32,7 @@ def own_fleet_plan(context: CompileContext) -> StackPlan:
     releases = (*own_operators(context, rails), on_any_node(keda()), *lws)
     clients = {"namespaceSelector": {"matchLabels": {ENTRANCE_LABEL: context.spec.name}}}
     scraped = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": metrics.namespace}}}
-    entrance = allow(context.namespace, "allow-entrance", ingress=[{"from": [clients, scraped], "ports": [{"port": SERVER_PORT}]}])
+    entrance = allow(context.namespace, "allow-entrance", ingress=[{"from": [clients, scraped], "ports": [{"port": server.port}]}])
     manifests = (
         *access_objects(context, entrance),
         *((allow_within(context.namespace),) if spans else ()),

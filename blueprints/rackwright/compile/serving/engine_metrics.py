@@ -20,3 +20,7 @@ VLLM_METRICS = EngineMetrics(
     "vllm:num_requests_waiting", "vllm:num_requests_running", "vllm:time_to_first_token_seconds", "vllm:request_queue_time_seconds"
 )
 """vllm-project/vllm vllm/v1/metrics/loggers.py; catalog/data/exporter_metrics.csv."""
+SGLANG_METRICS = EngineMetrics(
+    "sglang:num_queue_reqs", "sglang:num_running_reqs", "sglang:time_to_first_token_seconds", "sglang:queue_time_seconds"
+)
+"""With --enable-metrics (sgl-project/sglang python/sglang/srt/metrics/collector.py)."""

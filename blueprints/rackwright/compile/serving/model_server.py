@@ -37,7 +37,7 @@ class ModelServer:
     model. as_root: run as root. folder: working directory. suffix: of names that the servers of a stack do not share.
     preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
     metrics: Prometheus that the autoscaler queries. engine_metrics: what the server publishes. first_token: (seconds, percentile) of the
-    goal for the time to first token; None without a goal.
+    goal for the time to first token; None without a goal. port: of the container.
     """
 
     name: str
@@ -76,6 +76,9 @@ class ModelServer:
     metrics: MetricsEndpoint = STACK_METRICS
     engine_metrics: EngineMetrics = VLLM_METRICS
     first_token: tuple[float, int] | None = None
+    port: int = SERVER_PORT
+    health_path: str = "/health"
+    metrics_path: str = "/metrics"
 
     @property
     def pod_security(self) -> str:
@@ -194,9 +197,9 @@ def _pool_affinity(pools: tuple[str, ...]) -> Body:
 
 def container(server: ModelServer) -> Body:
     """Container that accepts requests, with a start-up probe that allows for loading the weights."""
-    probe = {"httpGet": {"path": "/health", "port": "http"}}
+    probe = {"httpGet": {"path": server.health_path, "port": "http"}}
     return process(server, server.args) | {
-        "ports": [{"name": "http", "containerPort": SERVER_PORT}],
+        "ports": [{"name": "http", "containerPort": server.port}],
         "startupProbe": {**probe, "periodSeconds": PROBE_PERIOD_S, "failureThreshold": server.probe_s // PROBE_PERIOD_S},
         "readinessProbe": {**probe, "periodSeconds": 5, "failureThreshold": 3},
         "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 6},

@@ -14,7 +14,7 @@ def server_objects(server: ModelServer, workload: ManifestPlan | None = None) ->
     ports = {"selector": server.serving_labels, "ports": [{"name": "http", "port": SERVER_PORT, "targetPort": "http"}]}
     service = obj("v1", "Service", server.service, namespace, ports, labels=server.labels)
     budget = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": selector}
-    monitor = {"selector": selector, "endpoints": [{"port": "http", "path": "/metrics", "interval": "15s"}]}
+    monitor = {"selector": selector, "endpoints": [{"port": "http", "path": server.metrics_path, "interval": "15s"}]}
     return (
         runs,
         ManifestPlan(server.key("service"), service),

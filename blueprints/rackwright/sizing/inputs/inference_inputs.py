@@ -6,6 +6,7 @@ from typing import Any
 
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.estimator.config.engines import engine_family
+from rackwright.estimator.launch_flags import allocated_rank
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.estimator.serving.speculation import ACCEPTANCE_RANGE, speculation_fields
@@ -85,7 +86,7 @@ def kv_element(numbers: str, n: ModelDimensions) -> float:
 def _service(w: Serve, job: ServingJob, a: Assumptions) -> ServingJob:
     """The job with the traffic, the goals and the replicas of a service."""
     goal = w.latency or w.ttft
-    adapters = {"loras": w.loras.count, "lora_rank": w.loras.rank} if w.loras else {}
+    adapters = {"loras": w.loras.count, "lora_rank": allocated_rank(w.loras.rank)} if w.loras else {}
     return replace(
         job,
         rate=_rate(w, a),

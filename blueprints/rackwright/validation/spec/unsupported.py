@@ -96,7 +96,12 @@ TABLE = (
     ),
     NotYet("N-09", "pricing.commitments", _pricing("commitments"), "write their saving in pricing.discounts"),
     NotYet("N-10", "`quotas` on Google Cloud", _places("quotas"), "leave it out: the plan lists the quotas that it needs"),
-    NotYet("N-11", "An engine other than vLLM", _set((Serve, Batch), "engine", "sglang", "tensorrt-llm"), "use auto or vllm"),
+    NotYet(
+        "N-11",
+        "Engine tensorrt-llm, and sglang for a batch,",
+        lambda c: [*_set((Serve, Batch), "engine", "tensorrt-llm")(c), *_set((Batch,), "engine", "sglang")(c)],
+        "use auto, vllm or (for a service) sglang; or describe the container of a service in `server`",
+    ),
     NotYet(
         "N-12",
         "Sizing from a measured run",

@@ -56,7 +56,7 @@ def gateway_objects(server: ModelServer, certificate: str, path: str) -> tuple[M
     route = {"parentRefs": [{"name": name}], "rules": [paths | {"backendRefs": [{"name": name, "port": SERVER_PORT}]}]}
     target = {"group": "", "kind": "Service", "name": name}
     check = {
-        "default": {"config": {"type": "HTTP", "httpHealthCheck": {"port": SERVER_PORT, "requestPath": "/health"}}},
+        "default": {"config": {"type": "HTTP", "httpHealthCheck": {"port": server.port, "requestPath": server.health_path}}},
         "targetRef": target,
     }
     patience = {"default": {"timeoutSec": server.longest_request_s}, "targetRef": target}
