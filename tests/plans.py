@@ -278,7 +278,17 @@ OWN_SERVER = {
 }
 """A container of the user with its own port, paths and metrics."""
 ADAPTERS = {"loras": {"adapters": {"sql": "weights://adapters/sql", "mail": "hf://acme/mail-lora"}, "rank": 20}}
+
+
+def picked_case(workload: dict | None = None):
+    """The fleet on GKE behind an endpoint picker."""
+    given, plan, chosen = fleet_case(workload)
+    data = given.model_dump(mode="json", exclude_unset=True)
+    return Spec.model_validate(_units(data | {"blueprint": data["blueprint"] | {"gateway": "inference"}})), plan, chosen
+
+
 SERVICES = {
+    "inference-gateway": lambda: compiled(picked_case({"loras": {}})),
     "observed": observed_plan,
     "adapters": lambda: compiled(eks_fleet_case(ADAPTERS)),
     "sglang": lambda: compiled(eks_fleet_case({"engine": "sglang", "ttft": {"target": "2 s"}})),

@@ -6,7 +6,7 @@ from tests import own_plans, plans
 from tests.compile.contracts import errors_of, needs_contracts, unknown_values
 
 TAINTED = own_plans.place(servers={"taints": [{"key": "dedicated", "value": "ml"}]})
-SERVICES = {name: plans.SERVICES[name] for name in ("observed", "own-server-gke")}
+SERVICES = {name: plans.SERVICES[name] for name in ("inference-gateway", "observed", "own-server-gke")}
 PLANS = {name: build() for name, build in (plans.ALL | SERVICES | own_plans.OWN).items()} | {
     "own-tainted": own_plans.own_training_plan(TAINTED)
 }

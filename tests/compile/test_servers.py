@@ -1,6 +1,8 @@
 """Model servers besides plain vLLM: LoRA adapters, SGLang, and a container of the user."""
 
 import pytest
+import yaml
+from rackwright import check
 from rackwright.compile.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
 from rackwright.spec.spec import Spec
@@ -102,3 +104,39 @@ def test_a_container_of_the_user_has_its_port_paths_and_metrics(case):
 def test_health_checks_of_the_gateway_follow_the_container():
     check = body(fleet(plans.OWN_SERVER, plans.fleet_case), "serving.health")["spec"]["default"]["config"]["httpHealthCheck"]
     assert check == {"port": 9000, "requestPath": "/ready"}
+
+
+def picked(workload: dict | None = None):
+    return plans.compiled(plans.picked_case(workload))
+
+
+def test_the_inference_gateway_routes_to_a_pool_with_a_picker():
+    plan = picked()
+    pool, target = body(plan, "serving.pool"), {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "chat"}
+    assert (
+        pool["spec"]["selector"]["matchLabels"].items()
+        <= body(plan, "serving.deployment")["spec"]["template"]["metadata"]["labels"].items()
+    )
+    assert pool["spec"]["endpointPickerRef"] == {"name": "chat-picker", "port": {"number": 9002}, "failureMode": "FailOpen"}
+    assert body(plan, "serving.route")["spec"]["rules"][0]["backendRefs"] == [target]
+    assert [body(plan, f"serving.{key}")["spec"]["targetRef"] for key in ("health", "timeout")] == [target, target]
+    assert dict(plan.pins.images)["endpoint-picker"].endswith("/epp:v1.5.0")
+    assert [problem.code for problem in check(plan) if problem.level == "error"] == []
+
+
+def test_the_picker_prefers_replicas_that_have_the_adapter():
+    scorers = [yaml.safe_load(body(picked(given), "picker.config")["data"]["default-plugins.yaml"]) for given in ({}, {"loras": {}})]
+    weights = [{entry["pluginRef"]: entry["weight"] for entry in config["schedulingProfiles"][0]["plugins"]} for config in scorers]
+    assert "lora-affinity-scorer" not in weights[0]
+    assert weights[1]["lora-affinity-scorer"] == 1
+
+
+def test_the_picker_reads_the_metrics_of_sglang():
+    config = yaml.safe_load(body(picked({"engine": "sglang"}), "picker.config")["data"]["default-plugins.yaml"])
+    assert {"type": "core-metrics-extractor", "parameters": {"defaultEngine": "sglang"}} in config["plugins"]
+
+
+def test_a_picker_for_unknown_metrics_is_refused():
+    with pytest.raises(UserError) as refused:
+        picked(plans.OWN_SERVER)
+    assert [str(problem.at) for problem in refused.value.problems] == ["blueprint.gateway"]

@@ -18,6 +18,7 @@ GCP = CloudProfile(
     name="gcp",
     owner_field="project",
     blueprints=frozenset({"inference-fleet", "tpu-pod"}),
+    supports=frozenset({"blueprint.gateway"}),
     zone_separator="-",
     has_zone_names=True,
     # London (europe-west2) and Zurich (europe-west6) are outside the European Union.

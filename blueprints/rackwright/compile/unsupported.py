@@ -26,6 +26,7 @@ MACHINE_KINDS = {
 DISAGGREGATION = "https://docs.vllm.ai/en/v0.27.0/features/disagg_prefill/"
 CHUNKED_PREFILL = "https://docs.vllm.ai/en/v0.27.0/configuration/optimization/"
 QUANTIZED_CACHE = "https://docs.vllm.ai/en/v0.27.0/features/quantization/quantized_kvcache/"
+PICKER = "https://gateway-api-inference-extension.sigs.k8s.io/implementations/model-servers/"
 WORKLOAD = At() / "workloads" / 0
 
 
@@ -76,6 +77,9 @@ def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
         yield Problem("C-engine", reason, WORKLOAD / "engine", "set it to auto")
     if workload.engine == SGLANG:
         yield from unsupported_with_sglang(context, math.ceil(need / have))
+    if workload.server and context.spec.blueprint.gateway == "inference":
+        reason = "The endpoint picker reads the metrics of vLLM and SGLang; `server` has other ones"
+        yield Problem("C-server-option", reason, At() / "blueprint" / "gateway", "set it to service, or leave server out", link=PICKER)
     yield from _server_options(context, workload)
     if context.machine.kind == "neuron":
         yield from unsupported_on_neuron(context)

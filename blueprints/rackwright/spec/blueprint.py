@@ -181,6 +181,9 @@ class Blueprint(Part):
     """Where the logs of pods are kept: on their nodes only, or in CloudWatch Logs or Cloud Logging, which charge per GiB."""
     certificates: tuple[Certificate, ...] = ()
     """TLS certificates of a fleet's load balancer, one for each region where it may run: ACM, or regional SSL certificates of Google."""
+    gateway: Literal["service", "inference"] = "service"
+    """How the gateway of a fleet selects a replica. service: in turn. inference: an endpoint picker selects it by queue, free cache and
+    cached prefix (InferencePool); Google Cloud only (N-39)."""
     ssh_from: Annotated[
         Annotated[Literal["nobody", "anywhere"], Tag(PLAIN)] | Annotated[tuple[Text, ...], Tag("<list>")],
         Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),

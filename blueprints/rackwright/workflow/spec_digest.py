@@ -23,6 +23,7 @@ LATER = {
     "cidr": None,
     "disaggregation": None,
     "fabric": None,
+    "gateway": "service",
     "group": None,
     "image": None,
     "key": None,

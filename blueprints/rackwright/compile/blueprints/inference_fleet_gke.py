@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
+from rackwright.compile.kubernetes.gcp.inference_gateway import PICKER, inference_pool, pool_target
 from rackwright.compile.kubernetes.gcp.serving import HEALTH_CHECKERS, boot_disk_gib, fuse_annotations, gateway_objects, weights_volume
 from rackwright.compile.kubernetes.gcp.storage_class import storage_classes
 from rackwright.compile.kubernetes.manifests import allow, from_blocks, from_namespace
@@ -13,6 +14,7 @@ from rackwright.compile.nodes.pools import accelerator_pool, system_pool
 from rackwright.compile.observability.serving_alerts import serving_alerts
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import keda, metrics_priority, monitoring
+from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.entrance import certificate, open_path
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.serving.replica import (
@@ -44,6 +46,8 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
     releases = (monitoring(context.catalog, storage[0]), keda())
     clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), server.port), from_namespace(MONITORING_NAMESPACE, server.port)]
     entrance = allow(context.namespace, "allow-gateway", ingress=clients)
+    picks = context.spec.blueprint.gateway == "inference"
+    images = {"server": server.image} | ({PICKER: SERVER_IMAGES[PICKER]} if picks else {})
     return StackPlan(
         name=context.spec.name,
         kind=BlueprintKind.INFERENCE_FLEET,
@@ -62,12 +66,13 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
             *access_objects(context, entrance),
             *server_objects(server),
             *serving_alerts(context, server),
-            *gateway_objects(server, certificate(context), open_path(context)),
+            *(inference_pool(server, (GCP_PROXY, *HEALTH_CHECKERS), context.serve.loras is not None) if picks else ()),
+            *gateway_objects(server, certificate(context), open_path(context), pool_target(server) if picks else None),
             *storage,
             metrics_priority(),
         ),
         services=GKE_SERVICES,
-        pins=version_pins(releases, (("server", server.image),)),
+        pins=version_pins(releases, tuple(images.items())),
         expires_on=context.expires_on,
     )
 

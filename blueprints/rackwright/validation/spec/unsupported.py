@@ -130,6 +130,7 @@ TABLE = (
         lambda c: [At() / "blueprint" / "notify" / i for i, each in enumerate(c.spec.blueprint.notify) if isinstance(each, TopicReceiver)],
         "use slack, webhook, or e-mail addresses with `smtp`; subscribe to the stack's own topic for budget and idle machines",
     ),
+    NotYet("N-39", "gateway: inference outside Google Cloud", _blueprint("gateway", "service"), "use `service`"),
 )
 
 
