@@ -140,3 +140,24 @@ def test_a_picker_for_unknown_metrics_is_refused():
     with pytest.raises(UserError) as refused:
         picked(plans.OWN_SERVER)
     assert [str(problem.at) for problem in refused.value.problems] == ["blueprint.gateway"]
+
+
+TRITON = {
+    "run": {"image": "registry.example/triton:1.0.0@sha256:" + "0" * 64},
+    "server": {
+        "port": 8080,
+        "health": "/v2/health/ready",
+        "metrics": {"queue": 'nv_trt_llm_request_metrics{request_type="waiting"}', "port": 8002},
+    },
+}
+
+
+def test_triton_has_a_port_for_metrics_and_a_metric_with_a_label():
+    plan = fleet(TRITON)
+    assert container(plan)["ports"] == [{"name": "http", "containerPort": 8080}, {"name": "metrics", "containerPort": 8002}]
+    assert body(plan, "serving.monitor")["spec"]["endpoints"][0]["port"] == "metrics"
+    query = body(plan, "serving.scaler")["spec"]["triggers"][0]["metadata"]["query"]
+    assert query == 'sum(nv_trt_llm_request_metrics{namespace="team-chat",service="chat",request_type="waiting"})'
+    scraped = [rule for m in plan.manifests if m.body["kind"] == "NetworkPolicy" for rule in m.body["spec"].get("ingress", [])]
+    assert {"port": 8002, "protocol": "TCP"} in [port for rule in scraped for port in rule.get("ports", [])]
+    assert [problem.code for problem in check(plan) if problem.level == "error"] == []

@@ -169,7 +169,13 @@ class LatencyGoal(Part):
 AdapterUri = Annotated[
     str, Field(pattern=r"^(hf://[\w.-]+/[\w.-]+|weights://[\w.-]+(/[\w.-]+)*)$", description="hf://ORG/REPO or weights://FOLDER")
 ]
-MetricName = Annotated[str, Field(pattern=r"^[a-zA-Z_:][a-zA-Z0-9_:]*$", description="such as my_requests_waiting")]
+MetricName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-zA-Z_:][a-zA-Z0-9_:]*(\{[a-zA-Z_]\w*=\"[^\"{}\\]*\"\})?$",
+        description='such as requests_waiting, or requests{state="waiting"}',
+    ),
+]
 UrlPath = Annotated[str, Field(pattern=r"^/[\w./-]*$", description="such as /health")]
 
 
@@ -196,6 +202,8 @@ class ServerMetrics(Part):
     """Gauge of the requests that are computed; default: the queue alone decides."""
     path: UrlPath = "/metrics"
     """Path of the metrics."""
+    port: Annotated[int, Field(ge=1024, le=65535, strict=True)] | None = None
+    """Port of the metrics; default: that of the server."""
 
 
 class Server(Part):

@@ -165,7 +165,7 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
     """The model server with its network policies, weights volume and load balancer."""
     context, server, pools = service.context, service.server, service.pools
     allowed, namespace = client_ranges(context, network), context.namespace
-    entrance = [from_blocks(allowed, server.port), from_namespace(MONITORING_NAMESPACE, server.port)]
+    entrance = [from_blocks(allowed, server.port), from_namespace(MONITORING_NAMESPACE, *server.ports.values())]
     yield from access_objects(context, allow(namespace, "allow-entrance", ingress=entrance))
     if server.hosts > 1:
         yield allow_within(namespace)

@@ -44,7 +44,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
     pools = (system_pool(context, place), pool)
     storage = storage_classes(context.spec.name, pools)
     releases = (monitoring(context.catalog, storage[0]), keda())
-    clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), server.port), from_namespace(MONITORING_NAMESPACE, server.port)]
+    clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), server.port), from_namespace(MONITORING_NAMESPACE, *server.ports.values())]
     entrance = allow(context.namespace, "allow-gateway", ingress=clients)
     picks = context.spec.blueprint.gateway == "inference"
     images = {"server": server.image} | ({PICKER: SERVER_IMAGES[PICKER]} if picks else {})

@@ -32,7 +32,11 @@ def own_fleet_plan(context: CompileContext) -> StackPlan:
     releases = (*own_operators(context, rails), on_any_node(keda()), *lws)
     clients = {"namespaceSelector": {"matchLabels": {ENTRANCE_LABEL: context.spec.name}}}
     scraped = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": metrics.namespace}}}
-    entrance = allow(context.namespace, "allow-entrance", ingress=[{"from": [clients, scraped], "ports": [{"port": server.port}]}])
+    entrance = allow(
+        context.namespace,
+        "allow-entrance",
+        ingress=[{"from": [clients, scraped], "ports": [{"port": port} for port in server.ports.values()]}],
+    )
     manifests = (
         *access_objects(context, entrance),
         *((allow_within(context.namespace),) if spans else ()),

@@ -37,7 +37,8 @@ class ModelServer:
     model. as_root: run as root. folder: working directory. suffix: of names that the servers of a stack do not share.
     preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
     metrics: Prometheus that the autoscaler queries. engine_metrics: what the server publishes. first_token: (seconds, percentile) of the
-    goal for the time to first token; None without a goal. port: of the container.
+    goal for the time to first token; None without a goal. port: of the container. metrics_port: where
+    it differs from `port`.
     """
 
     name: str
@@ -79,6 +80,7 @@ class ModelServer:
     port: int = SERVER_PORT
     health_path: str = "/health"
     metrics_path: str = "/metrics"
+    metrics_port: int = 0
 
     @property
     def pod_security(self) -> str:
@@ -108,6 +110,11 @@ class ModelServer:
     def key(self, part: str) -> str:
         """Key of a manifest of the server."""
         return f"serving{self.suffix}.{part}"
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Ports of the container by name."""
+        return {"http": self.port} | ({"metrics": self.metrics_port} if self.metrics_port else {})
 
     @property
     def probe_s(self) -> int:
@@ -199,7 +206,7 @@ def container(server: ModelServer) -> Body:
     """Container that accepts requests, with a start-up probe that allows for loading the weights."""
     probe = {"httpGet": {"path": server.health_path, "port": "http"}}
     return process(server, server.args) | {
-        "ports": [{"name": "http", "containerPort": server.port}],
+        "ports": [{"name": name, "containerPort": port} for name, port in server.ports.items()],
         "startupProbe": {**probe, "periodSeconds": PROBE_PERIOD_S, "failureThreshold": server.probe_s // PROBE_PERIOD_S},
         "readinessProbe": {**probe, "periodSeconds": 5, "failureThreshold": 3},
         "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 6},

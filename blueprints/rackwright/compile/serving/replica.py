@@ -135,7 +135,13 @@ def _endpoint(context: CompileContext) -> dict[str, Any]:
     if server is None:
         return {"engine_metrics": SGLANG_METRICS if is_sglang(context) else VLLM_METRICS}
     metrics = EngineMetrics(server.metrics.queue, server.metrics.in_flight or "")
-    return {"port": server.port, "health_path": server.health, "metrics_path": server.metrics.path, "engine_metrics": metrics}
+    return {
+        "port": server.port,
+        "health_path": server.health,
+        "metrics_path": server.metrics.path,
+        "metrics_port": server.metrics.port or 0,
+        "engine_metrics": metrics,
+    }
 
 
 def _lora_environment(workload: Serve) -> dict[str, str]:

@@ -52,12 +52,15 @@ def _triggers(server: ModelServer) -> list[Body]:
     return found
 
 
-def _of(server: ModelServer) -> str:
-    return f'{{namespace="{server.namespace}",service="{server.service}"}}'
+def _of(server: ModelServer, own: str = "") -> str:
+    """Label matchers of a server. own: a further one."""
+    return f'{{namespace="{server.namespace}",service="{server.service}"{f",{own}" if own else ""}}}'
 
 
 def _sum(metric: str, server: ModelServer) -> str:
-    return f"sum({metric}{_of(server)})"
+    """metric: a name, or a name with a label matcher."""
+    name, _, own = metric.rstrip("}").partition("{")
+    return f"sum({name}{_of(server, own)})"
 
 
 def _trigger(query: str, threshold: str, server: ModelServer, kind: str = "AverageValue") -> Body:

@@ -11,10 +11,11 @@ from rackwright.stackplan.operators import MONITORING
 def server_objects(server: ModelServer, workload: ManifestPlan | None = None) -> tuple[ManifestPlan, ...]:
     """Objects of a server. workload: runs the replicas in place of a Deployment."""
     runs, name, namespace, selector = workload or deployment(server), server.name, server.namespace, {"matchLabels": server.labels}
-    ports = {"selector": server.serving_labels, "ports": [{"name": "http", "port": SERVER_PORT, "targetPort": "http"}]}
-    service = obj("v1", "Service", server.service, namespace, ports, labels=server.labels)
+    ports = [{"name": "http", "port": SERVER_PORT, "targetPort": "http"}]
+    ports += [{"name": "metrics", "port": server.metrics_port, "targetPort": "metrics"}] if server.metrics_port else []
+    service = obj("v1", "Service", server.service, namespace, {"selector": server.serving_labels, "ports": ports}, labels=server.labels)
     budget = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": selector}
-    monitor = {"selector": selector, "endpoints": [{"port": "http", "path": server.metrics_path, "interval": "15s"}]}
+    monitor = {"selector": selector, "endpoints": [{"port": [*server.ports][-1], "path": server.metrics_path, "interval": "15s"}]}
     return (
         runs,
         ManifestPlan(server.key("service"), service),

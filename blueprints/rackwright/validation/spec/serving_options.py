@@ -1,4 +1,4 @@
-"""S-149, S-162 to S-166, S-226 to S-229, V-230: options of model servers."""
+"""S-149, S-162 to S-166, S-226 to S-229, V-230, V-231: options of model servers."""
 
 from collections.abc import Iterator
 
@@ -8,6 +8,7 @@ from rackwright.estimator.launch_flags import VLLM_RANKS
 from rackwright.estimator.serving.speculation import MAX_ACCEPTANCE
 from rackwright.spec.workload import Batch, Serve
 from rackwright.spec.workload_parts import Disaggregation
+from rackwright.stackplan.labels import SERVER_PORT
 from rackwright.validation.spec.registry import SpecContext, rule
 
 GROUPED = ("awq", "gptq")
@@ -136,3 +137,13 @@ def updates_reach_one_replica(context: SpecContext) -> Iterator[Violation]:
             fix = "set max_replicas: 1, or name the adapters in loras.adapters"
             message = "A request to load an adapter reaches one replica, and the fleet can have several"
             yield Violation(at / "loras" / "updates", fix, message, blocks_update=False)
+
+
+@rule("V-231", link="https://kubernetes.io/docs/concepts/services-networking/service/#multi-port-services")
+def ports_of_a_server_differ(context: SpecContext) -> Iterator[Violation]:
+    """Ports of a service differ: `metrics.port` is neither the port of the server nor 8000, on which clients reach the service."""
+    for at, workload in context.each(Serve):
+        port = workload.server.metrics.port if workload.server else None
+        if port is not None and port in (workload.server.port, SERVER_PORT):
+            fix = "leave it out, if the server publishes its metrics on that port" if port == workload.server.port else "set another port"
+            yield Violation(at / "server" / "metrics" / "port", fix, f"The service has port {port} twice")
