@@ -22,7 +22,7 @@ from rackwright.spec.workload_parts import (
     Rollout,
     Run,
     SecretRef,
-    Server,
+    ServerEndpoint,
     Speculation,
     Tokens,
     WeightsFormat,
@@ -136,7 +136,7 @@ class Serve(_Inference):
     """Share of hours without requests, for `rackwright economics`; default: `0 %`."""
     loras: Loras | None = None
     """LoRA adapters served with the base model; they use memory and time."""
-    server: Server | None = None
+    server: ServerEndpoint | None = None
     """Port, health path and metrics of a server of your own in `run.image`."""
     latency: LatencyGoal | None = None
     """Limit of the time until an image, a transcript or an embedding is complete."""

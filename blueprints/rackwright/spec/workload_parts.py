@@ -206,7 +206,7 @@ class ServerMetrics(Part):
     """Port of the metrics; default: that of the server."""
 
 
-class Server(Part):
+class ServerEndpoint(Part):
     """Server of your own in `run.image`: where it answers, and its metrics. Default: vLLM, or a server with the same port, paths and
     metrics."""
 

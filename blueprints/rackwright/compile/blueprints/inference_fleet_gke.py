@@ -29,7 +29,7 @@ from rackwright.compile.serving.replica import (
 )
 from rackwright.compile.serving.server_objects import server_objects
 from rackwright.compile.storage.buckets import bucket_plans, grants
-from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, PoolPlan, StackPlan
+from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, ManifestPlan, PoolPlan, StackPlan
 from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 
 
@@ -46,8 +46,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
     releases = (monitoring(context.catalog, storage[0]), keda())
     clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), server.port), from_namespace(MONITORING_NAMESPACE, *server.ports.values())]
     entrance = allow(context.namespace, "allow-gateway", ingress=clients)
-    picks = context.spec.blueprint.gateway == "inference"
-    images = {"server": server.image} | ({PICKER: SERVER_IMAGES[PICKER]} if picks else {})
+    images = {"server": server.image} | ({PICKER: SERVER_IMAGES[PICKER]} if _has_picker(context) else {})
     return StackPlan(
         name=context.spec.name,
         kind=BlueprintKind.INFERENCE_FLEET,
@@ -66,8 +65,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
             *access_objects(context, entrance),
             *server_objects(server),
             *serving_alerts(context, server),
-            *(inference_pool(server, (GCP_PROXY, *HEALTH_CHECKERS), context.serve.loras is not None) if picks else ()),
-            *gateway_objects(server, certificate(context), open_path(context), pool_target(server) if picks else None),
+            *_gateway(context, server),
             *storage,
             metrics_priority(),
         ),
@@ -75,6 +73,18 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         pins=version_pins(releases, tuple(images.items())),
         expires_on=context.expires_on,
     )
+
+
+def _has_picker(context: CompileContext) -> bool:
+    return context.spec.blueprint.gateway == "inference"
+
+
+def _gateway(context: CompileContext, server: ModelServer) -> tuple[ManifestPlan, ...]:
+    """The gateway, and the pool with its endpoint picker where the spec has one."""
+    if not _has_picker(context):
+        return gateway_objects(server, certificate(context), open_path(context))
+    pool = inference_pool(server, (GCP_PROXY, *HEALTH_CHECKERS), context.serve.loras is not None)
+    return (*pool, *gateway_objects(server, certificate(context), open_path(context), pool_target(server)))
 
 
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan) -> ModelServer:
