@@ -23,6 +23,7 @@ from rackwright.spec.workload_parts import Disaggregation, Speculation, Tokens
 COMPILED = Assumption("engine", "torch.compile", "", OWN)
 """Engine of networks that generate no text: faster than eager kernels, slower than TensorRT."""
 SPECULATION_SOURCE = "arithmetic (arXiv 2211.17192, eq. 1); no published run calibrates it"
+SGLANG = Assumption("engine", "sglang", "", "coefficients shared with vLLM, which most measured runs used: measure before you rely on it")
 INT8_SCALE_BYTES = 4.0
 GROUPED = {"awq": "int4", "gptq": "int4"}
 """Quantization methods whose weights have 4 bits and a 16-bit scale per group of 128."""
@@ -33,7 +34,7 @@ def inference_inputs(w: Serve | Batch, a: Assumptions) -> WorkloadInputs:
     architecture, name = architecture_of(w.model)
     n = model_dimensions(architecture)
     generates, scaled = generates_text(w, architecture), request_sample(w, architecture, n, a)
-    assumed = [*scaled.assumed, *(() if generates else (COMPILED,))]
+    assumed = [*scaled.assumed, *(() if generates else (COMPILED,)), *((SGLANG,) if w.engine == "sglang" else ())]
     longest = w.max_context or _longest(w, n, generates, a, assumed)
     given, answer = w.input_tokens or Tokens(mean=max(n.sample_tokens, 1)), w.output_tokens or Tokens(mean=1)
     job = ServingJob(
