@@ -22,7 +22,8 @@ PREFIX, RELEASE = "kubernetes:", "kubernetes:helm.sh/v3:Release"
 @cache
 def stacks() -> dict[str, tuple[Body, ...]]:
     """Objects by stack: the examples, which are the goldens, every written plan, and a pairwise cover of the matrix."""
-    written = {name: build() for name, build in (plans.ALL | plans.NODES | plans.FLEETS | plans.GKE).items()}
+    plain = plans.ALL | plans.NODES | plans.FLEETS | plans.GKE | plans.SERVICES
+    written = {name: build() for name, build in plain.items()}
     matrixed = {f"{cell.shape} on {cell.machine}, {cell.mode}": cell.plan for cell in pairwise() if cell.plan and cell.plan.cluster}
     examples = {path.stem: tuple(golden_objects(path)) for path in GOLDENS}
     found = examples | {name: tuple(objects(plan)) for name, plan in (written | matrixed).items()}

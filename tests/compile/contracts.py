@@ -13,17 +13,24 @@ ROOT = Path(os.environ.get("RACKWRIGHT_CONTRACTS") or Path(__file__).resolve().p
 needs_contracts = pytest.mark.skipif(not ROOT.is_dir(), reason="no ../shared/contracts and RACKWRIGHT_CONTRACTS is not set")
 
 
+def chart_file(name: str, version: str) -> str:
+    return (ROOT / "chart-values" / f"{name}-{version.partition('@')[0].removeprefix('v')}.yaml").read_text()
+
+
 def chart_values(name: str, version: str) -> dict[str, Any]:
-    return yaml.safe_load((ROOT / "chart-values" / f"{name}-{version.partition('@')[0].removeprefix('v')}.yaml").read_text())
+    return yaml.safe_load(chart_file(name, version))
 
 
-PASSED_ON = ("nodeSelector.", "podSecurityContext.")
+PASSED_ON = ("nodeSelector.", "podSecurityContext.", "alertmanager.config.global.", "grafana.nodeSelector", "grafana.tolerations")
 """Values that a chart writes into its pods as they are."""
+COMMENTED = {"customMetrics": "# customMetrics:", "dcgmExporter.config": "  # config:"}
+"""Values without a default, which the chart's file has as a comment."""
 
 
 def unknown_values(given: dict[str, Any], chart: str, version: str) -> list[str]:
     """Paths of the values of a release that its chart does not have."""
-    return [path for path in unknown_paths(given, chart_values(chart, version)) if not path.startswith(PASSED_ON)]
+    unknown = [path for path in unknown_paths(given, chart_values(chart, version)) if not path.startswith(PASSED_ON)]
+    return [path for path in unknown if path not in COMMENTED or COMMENTED[path] not in chart_file(chart, version)]
 
 
 def unknown_paths(given: dict[str, Any], known: dict[str, Any], path: str = "") -> list[str]:

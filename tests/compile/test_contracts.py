@@ -6,7 +6,8 @@ from tests import own_plans, plans
 from tests.compile.contracts import errors_of, needs_contracts, unknown_values
 
 TAINTED = own_plans.place(servers={"taints": [{"key": "dedicated", "value": "ml"}]})
-PLANS = {name: build() for name, build in (plans.ALL | plans.GKE | own_plans.OWN).items()} | {
+SERVICES = {name: plans.SERVICES[name] for name in ("inference-gateway", "observed", "own-server-gke")}
+PLANS = {name: build() for name, build in (plans.ALL | plans.GKE | SERVICES | own_plans.OWN).items()} | {
     "own-tainted": own_plans.own_training_plan(TAINTED)
 }
 OUTSIDE = {

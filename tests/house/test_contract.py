@@ -19,9 +19,9 @@ from rackwright_pulumi.policies import RESOURCE_RULES
 from tests.house.source_files import LIBRARY, ROOT, python_files, read
 
 pytestmark = pytest.mark.xdist_group("sources")
-UNSUPPORTED = {"Pricing.commitments"}
+UNSUPPORTED = {"Pricing.commitments", "TopicReceiver.sns"}
 """Fields that this release does not support (validation/spec/unsupported.py)."""
-READ_BY_THE_SPEC = {"Spec.api_version", "InsideAccess.runner", "Granted.used"}
+READ_BY_THE_SPEC = {"Spec.api_version", "InsideAccess.runner", "Granted.used", "Monitoring.dashboards"}
 READ_BY_THE_SPEC |= {"Inventory.api_version", "ServerGroup.os", "ClusterFacts.pod_cidr", "ClusterFacts.node_cidr"}
 READ_BY_THE_SPEC |= {"ServiceQuotas.Quotas", "ServiceQuota.QuotaArn", "ServiceQuota.QuotaCode", "ServiceQuota.Value"}
 """Fields that only the reader and the rules of the spec use."""

@@ -242,6 +242,23 @@ CHART_IMAGES = sourced_table(
 
 CHART_IMAGE_VALUES = sourced_table("chart_image_values.csv", "chart path", same(text, "chart path value"), same(words, "notes"))
 
+ALERTS = sourced_table(
+    "alerts.csv",
+    "alert",
+    same(text, "alert unit severity"),
+    same(words, "matcher notes"),
+    same(maybe(number), "threshold"),
+    same(maybe(count), "window_minutes"),
+    same(count, "for_minutes"),
+)
+
+EXPORTER_METRICS = sourced_table(
+    "exporter_metrics.csv",
+    "exporter metric",
+    same(text, "exporter metric type help"),
+    same(words, "notes"),
+)
+
 SUPPORTED_VERSIONS = sourced_table(
     "supported_versions.csv",
     "component kubernetes_first",

@@ -40,7 +40,7 @@ GCP = CloudProfile(
     bucket_prefixes=("goog",),
     bucket_words=("google",),
     has_bucket_folders=True,
-    supports=frozenset({"capacity.reservation", "serve.sharing"}),
+    supports=frozenset({"blueprint.gateway", "capacity.reservation", "serve.sharing"}),
     # A part of a reservation is named by its block: https://cloud.google.com/ai-hypercomputer/docs/view-reserved-capacity
     reservation_id=(
         r"(projects/[a-z][-a-z0-9]{4,28}[a-z0-9]/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?"

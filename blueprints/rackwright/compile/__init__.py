@@ -5,6 +5,7 @@ compile_context    what every part reads: spec, sizing plan, fit, machine, place
 blueprints         one module per blueprint and cloud
 network, nodes, storage, serving, operators      the parts of a stack
 kubernetes         Kubernetes objects; objects for controllers of one cloud are in kubernetes/<cloud>/
+observability      alerts and their receivers, dashboards, cost per team
 jobs               the job of a training cluster: a JobSet, which is not part of the stack
 preflight          checks of nodes before jobs start on them, which are not part of the stack
 existing_cluster, spec_options, cost_alerts, version_pins, mirror      changes to every StackPlan after its blueprint

@@ -19,6 +19,7 @@ from rackwright.compile.compile_context import NEW_STACK, CompileContext, Runnin
 from rackwright.compile.cost_alerts import with_cost_alerts
 from rackwright.compile.mirror import with_mirror
 from rackwright.compile.nodes.roll import with_rolls
+from rackwright.compile.observability.stack import with_observability
 from rackwright.compile.spec_options import apply_spec_options
 from rackwright.compile.unsupported import unsupported_problems
 from rackwright.compile.version_pins import with_version_pins
@@ -69,7 +70,8 @@ def compile_plan(
     context = CompileContext(spec, plan, fit, today, now, running, catalog=known)
     if problems := refusals(context):
         raise UserError(problems)
-    compiled = with_rolls(context, with_cost_alerts(context, apply_spec_options(context, PATHS[kind, fit.candidate.cloud](context))))
+    observed = with_observability(context, PATHS[kind, fit.candidate.cloud](context))
+    compiled = with_rolls(context, with_cost_alerts(context, apply_spec_options(context, observed)))
     pinned = with_version_pins(compiled, running.pins) if running.pins else compiled
     return with_mirror(pinned, spec.registry) if spec.registry else pinned
 

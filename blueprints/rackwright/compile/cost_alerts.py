@@ -39,7 +39,7 @@ def cost_alerts_plan(context: CompileContext, kind: BlueprintKind) -> CostAlerts
     switched_on = context.spec.blueprint.safety.idle_alarm
     return CostAlertsPlan(
         budget_usd_per_month=budget_usd_per_month(context),
-        emails=tuple(dict.fromkeys(context.spec.blueprint.notify)),
+        emails=context.spec.blueprint.emails,
         idle_minutes=IDLE_MINUTES.get(kind) if switched_on else None,
         idle_cpu_percent=max(IDLE_MIN_PERCENT, round(100 * IDLE_CORES / min(each.machine.vcpus or 1 for each in context.each_workload), 2)),
         expires_on=context.expires_on,

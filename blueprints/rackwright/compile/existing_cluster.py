@@ -25,6 +25,8 @@ REFERENCE_FIELDS = (
     "kueue.x-k8s.io/priority-class",
 )  # fmt: skip
 """Fields that contain the name of such an object"""
+QUEUE_MATCHER = re.compile(r'(\bcluster_queue=)"([^"]+)"')
+"""Label matcher of a query of Prometheus that names a ClusterQueue"""
 NAMED_REFERENCE_FIELDS = ("flavors", "admissionChecks", "parameters", "nodeClassRef")
 """Fields that contain references with a `name`"""
 
@@ -113,6 +115,7 @@ class StackNames:
             return self.name(value)
         if not isinstance(value, str):
             return value
+        value = QUEUE_MATCHER.sub(lambda found: f'{found[1]}"{self.name(found[2])}"', value)
         for old, new in self.spaces.items():
             value = re.sub(rf"(?<![-\w]){re.escape(old)}(?![-\w])", new, value)
         return value

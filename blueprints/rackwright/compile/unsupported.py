@@ -3,6 +3,7 @@
 Mistakes of the spec are rules: validation/spec/blueprint_options.py.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from rackwright.clouds import profile, supports
 from rackwright.clouds.base import GKE
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.serving.neuron import unsupported_on_neuron
+from rackwright.compile.serving.sglang import SGLANG, unsupported_with_sglang
 from rackwright.diagnostics.problem import At, Problem, Stage
 from rackwright.spec.model import architecture_of
 from rackwright.spec.workload import Serve
@@ -24,6 +26,7 @@ MACHINE_KINDS = {
 """Kinds of machine that each blueprint supports."""
 DISAGGREGATION = "https://docs.vllm.ai/en/v0.27.0/features/disagg_prefill/"
 QUANTIZED_CACHE = "https://docs.vllm.ai/en/v0.27.0/features/quantization/quantized_kvcache/"
+PICKER = "https://gateway-api-inference-extension.sigs.k8s.io/implementations/model-servers/"
 WORKLOAD = At() / "workloads" / 0
 
 
@@ -75,9 +78,14 @@ def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     if not supports(context.candidate.cloud, "serve.multi_node") and need > have:
         reason = f"A replica needs {need} accelerators and {context.machine.name} has {have}; this release serves it on one machine only"
         yield Problem("C-wide-replica", reason, WORKLOAD, f"pin a machine with {need} accelerators, or quantize the weights")
-    if workload.engine not in ("auto", "vllm"):
-        reason = f"Engine {workload.engine} is not supported; this release runs vLLM"
+    if workload.engine not in ("auto", "vllm", SGLANG):
+        reason = f"Engine {workload.engine} is not supported; this release runs vLLM and SGLang"
         yield Problem("C-engine", reason, WORKLOAD / "engine", "set it to auto")
+    if workload.engine == SGLANG:
+        yield from unsupported_with_sglang(context, math.ceil(need / have))
+    if workload.server and context.spec.blueprint.gateway == "inference":
+        reason = "The endpoint picker reads the metrics of vLLM and SGLang; `server` has other ones"
+        yield Problem("C-server-option", reason, At() / "blueprint" / "gateway", "set it to service, or leave server out", link=PICKER)
     yield from _server_options(context, workload)
     if context.machine.kind == "neuron":
         yield from unsupported_on_neuron(context)

@@ -4,6 +4,7 @@ Versions: Megatron-LM core 0.14, vLLM 0.12, PyTorch 2.9 torchrun, MaxText of 202
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from rackwright.catalog.models.architecture import Architecture
@@ -20,8 +21,15 @@ OFFLOAD_MODULES, EXPERT_OFFLOAD_MODULES = "attn_norm core_attn attn_proj mlp_nor
 """Modules whose inputs Megatron-Core can offload to the host (docs/source/api-guide/fine_grained_activation_offloading.md)."""
 VLLM_CACHE_DTYPES = {"fp8": "fp8", "int8": "int8_per_token_head", "fp4": "nvfp4"}
 """Cache format -> --kv-cache-dtype (vllm-project/vllm@002f10e, vllm/config/cache.py, CacheDType)."""
+VLLM_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""Values of --max-lora-rank (vllm-project/vllm v0.26.0, vllm/config/lora.py, MaxLoRARanks)."""
 VLLM_QUANTIZATIONS = {"fp8": "fp8", "int8": "compressed-tensors", "int4": "awq", "nf4": "bitsandbytes", "fp4": "modelopt_fp4"}
 """Weight format -> --quantization."""
+
+
+def allocated_rank(rank: int) -> int:
+    """The rank for which vLLM allocates memory: the next one that it supports, and its highest for ranks above."""
+    return VLLM_RANKS[min(bisect_left(VLLM_RANKS, rank), len(VLLM_RANKS) - 1)]
 
 
 def training_flags(config: TrainingConfig, a: Architecture, per_node: int, is_tpu: bool = False) -> dict[str, str]:
@@ -148,7 +156,7 @@ def _vllm(config: ServingConfig, w: ServingLayout) -> Iterator[str]:
     if config.prefix_hit_rate:
         yield "--enable-prefix-caching"
     if config.loras:
-        yield f"--enable-lora --max-loras {config.loras} --max-lora-rank {config.lora_rank}"
+        yield f"--enable-lora --max-loras {config.loras} --max-lora-rank {allocated_rank(config.lora_rank)}"
     if config.speculation:
         draft = {"method": "eagle3", "model": "DRAFT", "num_speculative_tokens": config.speculation.draft}
         yield f"--speculative-config '{json.dumps(draft)}'"

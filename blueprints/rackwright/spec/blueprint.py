@@ -6,7 +6,9 @@ from pydantic import Discriminator, Field, Tag
 
 from rackwright.spec.base import MAPPING, PLAIN, Flag, Id, Name, Part, PositiveInt, Text, plain_or_mapping, tag_by_key
 from rackwright.spec.infra import CapacityEntry, StackOutput
+from rackwright.spec.monitoring import Monitoring, Receiver, SlackReceiver, Smtp, WebhookReceiver
 from rackwright.spec.quantity import Duration, Size
+from rackwright.spec.workload_parts import SecretRef
 
 
 class PrivateAccess(Part):
@@ -228,6 +230,9 @@ class Blueprint(Part):
     """Where the logs of pods are kept: on their nodes only, or in CloudWatch Logs or Cloud Logging, which charge per GiB."""
     certificates: tuple[Certificate, ...] = ()
     """TLS certificates of a fleet's load balancer, one for each region where it may run: ACM, or regional SSL certificates of Google."""
+    gateway: Literal["service", "inference"] = "service"
+    """How the gateway of a fleet selects a replica. service: in turn. inference: an endpoint picker selects it by queue, free cache and
+    cached prefix (InferencePool); Google Cloud only (N-39)."""
     ssh_from: Annotated[
         Annotated[Literal["nobody", "anywhere"], Tag(PLAIN)] | Annotated[tuple[Text, ...], Tag("<list>")],
         Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),
@@ -239,9 +244,36 @@ class Blueprint(Part):
     (N-21)."""
     safety: Safety = Safety()
     """Protections of data and cost; AWS only (N-15)."""
-    notify: tuple[Annotated[str, Field(pattern=r"^\S+@\S+\.\S+$", description="an e-mail address")], ...] = ()
-    """Email addresses that receive alerts about the budget, idle machines and the end of `ttl`; AWS only (N-16)."""
+    notify: tuple[Receiver, ...] = ()
+    """Receivers of alerts: email addresses, Slack channels and webhooks. AWS sends budget, idle machines and the end of `ttl` to the email
+    addresses. Alerts of the cluster go to Slack, webhooks and, with `smtp`, to the email addresses (N-16)."""
+    smtp: Smtp | None = None
+    """Mail server for alerts of the cluster; default: none, and email addresses receive no alerts of the cluster."""
+    monitoring: Monitoring = Monitoring()
+    """Alerts and dashboards of the cluster."""
     preflight: PreflightOptions = PreflightOptions()
     """Check of the GPU nodes before jobs start on them."""
     ttl: Duration | None = None
     """Lifetime of the stack, counted from `rackwright choose`."""
+
+    @property
+    def emails(self) -> tuple[str, ...]:
+        """Email addresses of `notify`, each once."""
+        return tuple(dict.fromkeys(each for each in self.notify if isinstance(each, str)))
+
+    @property
+    def has_cluster_receivers(self) -> bool:
+        """Whether alerts of the cluster have a receiver; email addresses need a mail server."""
+        return bool(self.smtp and self.emails) or any(not isinstance(each, str) for each in self.notify)
+
+    @property
+    def secret_refs(self) -> dict[tuple[str | int, ...], SecretRef]:
+        """References to secrets, by their path in the section."""
+        found: dict[tuple[str | int, ...], SecretRef] = {}
+        for index, each in enumerate(self.notify):
+            if isinstance(each, SlackReceiver):
+                found["notify", index, "slack"] = each.slack
+            elif isinstance(each, WebhookReceiver):
+                found["notify", index, "webhook"] = each.webhook
+        found |= {("smtp", "password"): self.smtp.password} if self.smtp else {}
+        return found | ({("monitoring", "grafana", "password"): self.monitoring.grafana.password} if self.monitoring.grafana else {})

@@ -1,5 +1,6 @@
 """`Spec`, the root model of the file, and the models of its short sections."""
 
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -116,6 +117,11 @@ class Spec(Part):
     """Accepted warnings."""
     calibration: Text | Corrections | None = None
     """Path of a file of `rackwright calibrate`, relative to the spec; by default `<spec>.calibration.json` beside it, where that exists."""
+
+    def secrets_of_layers(self, layers: Collection[str]) -> dict[str, ConfigRef]:
+        """Secrets that the layers of a stack need: workloads all of them, operators those of their alerts and dashboards."""
+        operators = {ref.secret for ref in self.blueprint.secret_refs.values()} if "operators" in layers else set()
+        return {name: entry for name, entry in self.secrets.items() if "workloads" in layers or name in operators}
 
     @property
     def workload(self) -> Workload:

@@ -22,6 +22,7 @@ from rackwright.spec.workload_parts import (
     Rollout,
     Run,
     SecretRef,
+    ServerEndpoint,
     Speculation,
     Tokens,
     WeightsFormat,
@@ -105,7 +106,7 @@ class _Inference(_Workload):
     kv_dtype: Literal["auto", "bf16", "fp8", "int8"] = "auto"
     """Number format of the KV cache. int8: with a 32-bit scale per token and head."""
     engine: Literal["auto", "vllm", "sglang", "tensorrt-llm"] = "auto"
-    """Inference engine; this release supports vLLM only (N-11)."""
+    """Inference engine. auto: vLLM. tensorrt-llm is not supported in this release (N-11)."""
     max_context: PositiveInt | None = None
     """Maximum tokens of input and output together; default: twice the 95th percentiles, at most the model's maximum context."""
     prefix_cache_hit_rate: Percent = 0.0
@@ -136,6 +137,8 @@ class Serve(_Inference):
     """Share of hours without requests, for `rackwright economics`; default: `0 %`."""
     loras: Loras | None = None
     """LoRA adapters served with the base model; they use memory and time."""
+    server: ServerEndpoint | None = None
+    """Port, health path and metrics of a server of your own in `run.image`."""
     latency: LatencyGoal | None = None
     """Limit of the time until an image, a transcript or an embedding is complete."""
     ttft: LatencyGoal | None = None

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from rackwright.spec.base import PLAIN, Flag, Id, Part, PositiveInt, Text, Uri, Variable
+from rackwright.spec.base import PLAIN, Flag, Id, Name, Part, PositiveInt, Text, Uri, Variable
 from rackwright.spec.quantity import Count, Duration, MeasuredRate, Percent, Size, TokenLength
 
 auto_or_quantity = Discriminator(lambda value: "<auto>" if value == "auto" else PLAIN)
@@ -166,13 +166,56 @@ class LatencyGoal(Part):
     """Percentage of requests that must meet `target`."""
 
 
+AdapterUri = Annotated[
+    str, Field(pattern=r"^(hf://[\w.-]+/[\w.-]+|weights://[\w.-]+(/[\w.-]+)*)$", description="hf://ORG/REPO or weights://FOLDER")
+]
+MetricName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-zA-Z_:][a-zA-Z0-9_:]*(\{[a-zA-Z_]\w*=\"[^\"{}\\]*\"\})?$",
+        description='such as requests_waiting, or requests{state="waiting"}',
+    ),
+]
+UrlPath = Annotated[str, Field(pattern=r"^/[\w./-]*$", description="such as /health")]
+
+
 class Loras(Part):
     """LoRA adapters served together with the base model, not merged into it."""
 
     count: PositiveInt = 1
     """Number of adapters loaded at the same time."""
     rank: PositiveInt = 16
-    """Rank of the adapter matrices."""
+    """Highest rank of the adapter matrices, 512 at most; the server allocates memory for the next rank that it supports."""
+    adapters: dict[Name, AdapterUri] = {}
+    """Adapters by the name that clients send as `model`, loaded at the start: `hf://ORG/REPO`, or `weights://FOLDER` for a folder below
+    that of the weights. More than `count` are exchanged between the memory of the host and the accelerator."""
+    updates: Flag = False
+    """Clients with the API key may load and unload adapters while the server runs (`/v1/load_lora_adapter`), on one replica at a time."""
+
+
+class ServerMetrics(Part):
+    """Metrics of Prometheus that a server of your own publishes, by which the fleet grows."""
+
+    queue: MetricName
+    """Gauge of the requests that wait."""
+    in_flight: MetricName | None = None
+    """Gauge of the requests that are computed; default: the queue alone decides."""
+    path: UrlPath = "/metrics"
+    """Path of the metrics."""
+    port: Annotated[int, Field(ge=1024, le=65535, strict=True)] | None = None
+    """Port of the metrics; default: that of the server."""
+
+
+class ServerEndpoint(Part):
+    """Server of your own in `run.image`: where it answers, and its metrics. Default: vLLM, or a server with the same port, paths and
+    metrics."""
+
+    metrics: ServerMetrics
+    """Metrics by which the fleet grows."""
+    port: Annotated[int, Field(ge=1024, le=65535, strict=True)] = 8000
+    """Port on which it listens; pods that are not root cannot open lower ones."""
+    health: UrlPath = "/health"
+    """Path that answers 200 when the model is loaded."""
 
 
 class MeasuredRun(Part):

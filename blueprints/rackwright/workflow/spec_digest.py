@@ -8,10 +8,12 @@ from typing import Any
 from rackwright.spec import Spec
 from rackwright.spec.blueprint import Nodes, Safety
 from rackwright.spec.media import BatchData
+from rackwright.spec.monitoring import Monitoring
 
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""
 LATER = {
+    "adapters": {},
     "admins": [],
     "audio": None,
     "batch_size": None,
@@ -21,11 +23,13 @@ LATER = {
     "cidr": None,
     "disaggregation": None,
     "fabric": None,
+    "gateway": "service",
     "group": None,
     "image": None,
     "key": None,
     "latency": None,
     "max_batched_tokens": None,
+    "monitoring": Monitoring().model_dump(mode="json"),
     "namespace": None,
     "node_cost": None,
     "nodes": Nodes().model_dump(mode="json"),
@@ -41,8 +45,11 @@ LATER = {
     "safety": Safety().model_dump(mode="json"),
     "sharing": "none",
     "speculation": None,
+    "server": None,
+    "smtp": None,
     "ssh_from": "nobody",
     "storage": None,
+    "updates": False,
     "variant": "plain",
     "viewers": [],
 }

@@ -40,8 +40,7 @@ def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
     traceback, for parts that this release does not support.
     """
     config = pulumi.Config("rackwright")
-    # Only workloads read secrets, so other layers need none in their configuration.
-    needed = decided.spec.secrets if "workloads" in decided.plan.layers else {}
+    needed = decided.spec.secrets_of_layers(decided.plan.layers)
     optional = settings.preview or settings.teardown
     secrets: dict[str, pulumi.Input[str]] = {
         name: (config.get_secret(entry.config) or pulumi.Output.secret("")) if optional else config.require_secret(entry.config)

@@ -18,6 +18,7 @@ from rackwright.compile.nodes.capacity import has_started
 from rackwright.compile.nodes.fabric import fabric_expectation
 from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool, with_node_image
 from rackwright.compile.nodes.sharing import sharing_labels
+from rackwright.compile.observability.serving_alerts import serving_alerts
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claim
@@ -25,7 +26,7 @@ from rackwright.compile.operators.helm_releases import keda, metrics_priority, m
 from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.entrance import certificate
-from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
+from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.serving.neuron import with_neuron_settings
 from rackwright.compile.serving.path_limits import path_limit_objects, with_path_limits
 from rackwright.compile.serving.replica import (
@@ -38,6 +39,7 @@ from rackwright.compile.serving.replica import (
     node_bounds,
     replicas_per_node,
 )
+from rackwright.compile.serving.server_objects import server_objects
 from rackwright.compile.spec_options import existing_cluster
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import (
@@ -56,7 +58,7 @@ from rackwright.stackplan import (
 )
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
-from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, ROLE_LABEL, SERVER_PORT
+from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, ROLE_LABEL
 from rackwright.stackplan.refs import machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
@@ -169,7 +171,7 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
     """The model server with its network policies, weights volume and load balancer."""
     context, server, pools = service.context, service.server, service.pools
     allowed, namespace = client_ranges(context, network), context.namespace
-    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace(server.metrics.namespace, SERVER_PORT)]
+    entrance = [from_blocks(allowed, server.port), from_namespace(server.metrics.namespace, *server.ports.values())]
     yield from access_objects(context, allow(namespace, "allow-entrance", ingress=entrance))
     if server.hosts > 1:
         yield allow_within(namespace)
@@ -179,6 +181,7 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
         yield efa_claim(pools[0], namespace, server.claim)
     yield from path_limit_objects(server)
     yield from server_objects(server, leader_worker_set(server) if server.hosts > 1 else None)
+    yield from serving_alerts(context, server)
     yield load_balancer(server, allowed, machine_subnet_refs(pools[0].zones), certificate(context))
 
 

@@ -4,16 +4,19 @@ from dataclasses import replace
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
+from rackwright.compile.kubernetes.gcp.inference_gateway import PICKER, inference_pool, pool_target
 from rackwright.compile.kubernetes.gcp.serving import HEALTH_CHECKERS, boot_disk_gib, fuse_annotations, gateway_objects, weights_volume
 from rackwright.compile.kubernetes.gcp.storage_class import storage_classes
 from rackwright.compile.kubernetes.manifests import allow, from_blocks, from_namespace
 from rackwright.compile.network.address_plan import GCP_PROXY, gke_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.pools import accelerator_pool, system_pool
+from rackwright.compile.observability.serving_alerts import serving_alerts
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import keda, metrics_priority, monitoring
+from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.entrance import certificate, open_path
-from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
+from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.serving.replica import (
     ACCOUNT,
     IMAGE_GIB,
@@ -24,9 +27,9 @@ from rackwright.compile.serving.replica import (
     node_bounds,
     replicas_per_node,
 )
+from rackwright.compile.serving.server_objects import server_objects
 from rackwright.compile.storage.buckets import bucket_plans, grants
-from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, PoolPlan, StackPlan
-from rackwright.stackplan.labels import SERVER_PORT
+from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, ManifestPlan, PoolPlan, StackPlan
 from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 
 
@@ -41,8 +44,9 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
     pools = (system_pool(context, place), pool)
     storage = storage_classes(context.spec.name, pools)
     releases = (monitoring(context.catalog, storage[0]), keda())
-    clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), SERVER_PORT), from_namespace(MONITORING_NAMESPACE, SERVER_PORT)]
+    clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), server.port), from_namespace(MONITORING_NAMESPACE, *server.ports.values())]
     entrance = allow(context.namespace, "allow-gateway", ingress=clients)
+    images = {"server": server.image} | ({PICKER: SERVER_IMAGES[PICKER]} if _has_picker(context) else {})
     return StackPlan(
         name=context.spec.name,
         kind=BlueprintKind.INFERENCE_FLEET,
@@ -60,14 +64,27 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         manifests=(
             *access_objects(context, entrance),
             *server_objects(server),
-            *gateway_objects(server, certificate(context), open_path(context)),
+            *serving_alerts(context, server),
+            *_gateway(context, server),
             *storage,
             metrics_priority(),
         ),
         services=GKE_SERVICES,
-        pins=version_pins(releases, (("server", server.image),)),
+        pins=version_pins(releases, tuple(images.items())),
         expires_on=context.expires_on,
     )
+
+
+def _has_picker(context: CompileContext) -> bool:
+    return context.spec.blueprint.gateway == "inference"
+
+
+def _gateway(context: CompileContext, server: ModelServer) -> tuple[ManifestPlan, ...]:
+    """The gateway, and the pool with its endpoint picker where the spec has one."""
+    if not _has_picker(context):
+        return gateway_objects(server, certificate(context), open_path(context))
+    pool = inference_pool(server, (GCP_PROXY, *HEALTH_CHECKERS), context.serve.loras is not None)
+    return (*pool, *gateway_objects(server, certificate(context), open_path(context), pool_target(server)))
 
 
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan) -> ModelServer:

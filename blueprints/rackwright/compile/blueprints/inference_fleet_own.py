@@ -8,13 +8,14 @@ from rackwright.compile.kubernetes.manifests import allow, allow_within
 from rackwright.compile.kubernetes.own.networks import nccl_environment
 from rackwright.compile.kubernetes.own.nodes import own_pool
 from rackwright.compile.kubernetes.own.rails import NETWORKS_ANNOTATION, Rails, rails_of
+from rackwright.compile.observability.serving_alerts import serving_alerts
 from rackwright.compile.operators.helm_releases import keda
 from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
-from rackwright.compile.serving.model_server import ModelServer, server_objects
+from rackwright.compile.serving.model_server import ModelServer
 from rackwright.compile.serving.path_limits import path_limit_objects, with_path_limits
 from rackwright.compile.serving.replica import access_objects, hosts_per_replica, hub_weights, model_server
+from rackwright.compile.serving.server_objects import server_objects
 from rackwright.stackplan import StackPlan
-from rackwright.stackplan.labels import SERVER_PORT
 
 ENTRANCE_LABEL = "rackwright/clients"
 """Label of namespaces whose pods may call the servers: the cluster's gateway, and applications."""
@@ -33,13 +34,18 @@ def own_fleet_plan(context: CompileContext) -> StackPlan:
     releases = (*own_operators(context, rails), on_any_node(keda()), *lws)
     clients = {"namespaceSelector": {"matchLabels": {ENTRANCE_LABEL: context.spec.name}}}
     scraped = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": metrics.namespace}}}
-    entrance = allow(context.namespace, "allow-entrance", ingress=[{"from": [clients, scraped], "ports": [{"port": SERVER_PORT}]}])
+    entrance = allow(
+        context.namespace,
+        "allow-entrance",
+        ingress=[{"from": [clients, scraped], "ports": [{"port": port} for port in server.ports.values()]}],
+    )
     manifests = (
         *access_objects(context, entrance),
         *((allow_within(context.namespace),) if spans else ()),
         *own_objects(context, rails),
         *path_limit_objects(server),
         *server_objects(server, leader_worker_set(server) if spans else None),
+        *serving_alerts(context, server),
     )
     return own_stack(context, pool, releases, manifests, server.pod_security, (("server", server.image),))
 

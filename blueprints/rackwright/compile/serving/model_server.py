@@ -1,12 +1,13 @@
-"""Kubernetes objects of a model server on any cloud: workload, service, disruption budget, metrics and autoscaling."""
+"""Pods of a model server on any cloud, and the Deployment that runs its replicas."""
 
 import math
 from dataclasses import dataclass
 
 from rackwright.compile.kubernetes.manifests import SECRETS, Body, obj
+from rackwright.compile.serving.engine_metrics import VLLM_METRICS, EngineMetrics
 from rackwright.stackplan import ManifestPlan, digest_of_refs
 from rackwright.stackplan.labels import LOAD_SECONDS_ANNOTATION, POOL_LABEL, ROLE_LABEL, SECRETS_DIGEST_ANNOTATION, SERVER_PORT
-from rackwright.stackplan.operators import MONITORING, STACK_METRICS, MetricsEndpoint
+from rackwright.stackplan.operators import STACK_METRICS, MetricsEndpoint
 
 WEIGHTS_PATH = "/weights"
 LOAD_BYTES_PER_S = 1e8
@@ -16,10 +17,6 @@ START_S, PROBE_PERIOD_S, NODE_START_S = 600, 10, 600
 """Seconds for image, compilation and graph capture besides the weights; seconds between probes; seconds until a machine joins."""
 DRAIN_S = 15
 """Seconds between removing a pod from the endpoints and stopping its server."""
-BUSY_SHARE = 0.8
-"""Part of the sized concurrency at which another replica starts."""
-WAITING_PER_REPLICA = 4
-"""Queued requests per replica at which another replica starts."""
 MAX_AFFINITY = 100
 """Maximum weight of a preferred node affinity."""
 USER_ID = 1000
@@ -39,9 +36,11 @@ class ModelServer:
     claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
     model. as_root: run as root. folder: working directory. suffix: of names that the servers of a stack do not share.
     preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
-    metrics: Prometheus that the autoscaler queries. middleware: ConfigMap with the module that its arguments load. role: of its nodes;
-    default: `accelerator` with the suffix. has_shm: it has its own /dev/shm; clients of MPS have that of the MPS daemon, which the device
-    plugin mounts. host_ipc: it reaches the daemon by the host's IPC (https://cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus).
+    metrics: Prometheus that the autoscaler queries. engine_metrics: what the server publishes. first_token: (seconds, percentile) of the
+    goal for the time to first token; None without a goal. port: of the container. metrics_port: where it differs from `port`.
+    middleware: ConfigMap with the module that its arguments load. role: of its nodes; default: `accelerator` with the suffix.
+    has_shm: it has its own /dev/shm; clients of MPS have that of the MPS daemon, which the device plugin mounts. host_ipc: it reaches the
+    daemon by the host's IPC (https://cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus).
     """
 
     name: str
@@ -82,6 +81,12 @@ class ModelServer:
     has_shm: bool = True
     host_ipc: bool = False
     middleware: str = ""
+    engine_metrics: EngineMetrics = VLLM_METRICS
+    first_token: tuple[float, int] | None = None
+    port: int = SERVER_PORT
+    health_path: str = "/health"
+    metrics_path: str = "/metrics"
+    metrics_port: int = 0
 
     @property
     def pod_security(self) -> str:
@@ -113,6 +118,11 @@ class ModelServer:
         return f"serving{self.suffix}.{part}"
 
     @property
+    def ports(self) -> dict[str, int]:
+        """Ports of the container by name."""
+        return {"http": self.port} | ({"metrics": self.metrics_port} if self.metrics_port else {})
+
+    @property
     def probe_s(self) -> int:
         """Seconds that the start-up probe allows."""
         return math.ceil(self.load_s / PROBE_PERIOD_S) * PROBE_PERIOD_S
@@ -123,23 +133,7 @@ class ModelServer:
         return math.ceil(START_S + self.compile_s + self.weights_bytes / LOAD_BYTES_PER_S)
 
 
-def server_objects(server: ModelServer, workload: ManifestPlan | None = None) -> tuple[ManifestPlan, ...]:
-    """Objects of a server. workload: runs the replicas in place of a Deployment."""
-    runs, name, namespace, selector = workload or _deployment(server), server.name, server.namespace, {"matchLabels": server.labels}
-    ports = {"selector": server.serving_labels, "ports": [{"name": "http", "port": SERVER_PORT, "targetPort": "http"}]}
-    service = obj("v1", "Service", server.service, namespace, ports, labels=server.labels)
-    budget = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": selector}
-    monitor = {"selector": selector, "endpoints": [{"port": "http", "path": "/metrics", "interval": "15s"}]}
-    return (
-        runs,
-        ManifestPlan(server.key("service"), service),
-        ManifestPlan(server.key("budget"), obj("policy/v1", "PodDisruptionBudget", name, namespace, budget)),
-        ManifestPlan(server.key("monitor"), obj("monitoring.coreos.com/v1", "ServiceMonitor", name, namespace, monitor), (MONITORING,)),
-        _scaler(server, runs),
-    )
-
-
-def _deployment(server: ModelServer) -> ManifestPlan:
+def deployment(server: ModelServer) -> ManifestPlan:
     """A Deployment without a replica count, which the autoscaler sets. It counts as failed after the time of a node and of the probe."""
     spec = {
         "selector": {"matchLabels": server.labels},
@@ -221,9 +215,9 @@ def _pool_affinity(pools: tuple[str, ...]) -> Body:
 
 def container(server: ModelServer) -> Body:
     """Container that accepts requests, with a start-up probe that allows for loading the weights."""
-    probe = {"httpGet": {"path": "/health", "port": "http"}}
+    probe = {"httpGet": {"path": server.health_path, "port": "http"}}
     return process(server, server.args) | {
-        "ports": [{"name": "http", "containerPort": SERVER_PORT}],
+        "ports": [{"name": name, "containerPort": port} for name, port in server.ports.items()],
         "startupProbe": {**probe, "periodSeconds": PROBE_PERIOD_S, "failureThreshold": server.probe_s // PROBE_PERIOD_S},
         "readinessProbe": {**probe, "periodSeconds": 5, "failureThreshold": 3},
         "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 6},
@@ -253,34 +247,3 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
             *([{"name": "middleware", "mountPath": MIDDLEWARE_FOLDER, "readOnly": True}] if server.middleware else []),
         ],
     } | ({"workingDir": server.folder} if server.folder else {})
-
-
-def _scaler(server: ModelServer, runs: ManifestPlan) -> ManifestPlan:
-    """Scales by the larger of two signals: queued requests, and requests in flight relative to the sized concurrency."""
-    waiting = _sum("vllm:num_requests_waiting", server)
-    in_flight = f"{waiting} + {_sum('vllm:num_requests_running', server)}"
-    busy = max(1, int(server.concurrency * BUSY_SHARE))
-    spec = {
-        "scaleTargetRef": {"apiVersion": runs.body["apiVersion"], "kind": runs.body["kind"], "name": server.name},
-        "minReplicaCount": server.min_replicas,
-        "maxReplicaCount": server.max_replicas,
-        "pollingInterval": 15,
-        "cooldownPeriod": 300,
-        "fallback": {"failureThreshold": 3, "replicas": server.default_replicas},
-        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 300}}}},
-        "triggers": [_trigger(waiting, WAITING_PER_REPLICA, server), _trigger(in_flight, busy, server)],
-    }
-    body = obj("keda.sh/v1alpha1", "ScaledObject", server.name, server.namespace, spec)
-    return ManifestPlan(server.key("scaler"), body, ("keda", runs.key))
-
-
-def _sum(metric: str, server: ModelServer) -> str:
-    return f'sum({metric}{{namespace="{server.namespace}",service="{server.service}"}})'
-
-
-def _trigger(query: str, threshold: int, server: ModelServer) -> Body:
-    return {
-        "type": "prometheus",
-        "metricType": "AverageValue",
-        "metadata": {"serverAddress": server.metrics.url, "query": query, "threshold": str(threshold)},
-    }

@@ -42,7 +42,7 @@ USER_GUIDE = f"{GUIDE}/vllm-user-guide-v1.html"
 SCHEDULER = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/deploy/infrastructure/scheduler.html"
 DRIVER = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/release-notes/components/runtime.html"
 WORKLOAD = At() / "workloads" / 0
-UNUSED_OPTIONS = ("speculation", "prefix_cache_hit_rate", "chunked_prefill", "max_batched_tokens")
+UNUSED_OPTIONS = ("loras", "speculation", "prefix_cache_hit_rate", "chunked_prefill", "max_batched_tokens")
 """Options of the spec that the arguments below do not have."""
 CUSTOM_RUN = "set run.image and run.args"
 

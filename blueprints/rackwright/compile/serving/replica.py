@@ -2,17 +2,22 @@
 
 import json
 import math
+from typing import Any
 
 from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import Body, account_key, allow_basics, default_deny, run_secrets, secret_key, service_account
 from rackwright.compile.operators.versions import SERVER_IMAGES
+from rackwright.compile.serving.engine_metrics import SGLANG_METRICS, VLLM_METRICS, EngineMetrics
+from rackwright.compile.serving.loras import UPDATES, vllm_lora_arguments
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
+from rackwright.compile.serving.sglang import SGLANG, sglang_arguments, sglang_command
 from rackwright.compile.storage.buckets import HUB
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.launch_flags import VLLM_CACHE_DTYPES, VLLM_QUANTIZATIONS
 from rackwright.estimator.serving.memory import SMALL_VLLM_BATCHED_TOKENS, has_small_vllm_defaults
 from rackwright.sizing.assumptions import DEFAULT
+from rackwright.spec.workload import Serve
 from rackwright.spec.workload_parts import Speculation
 from rackwright.stackplan import BucketPlan, ManifestPlan, PoolPlan
 from rackwright.stackplan.labels import SERVER_PORT
@@ -96,8 +101,8 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         name=workload.name,
         namespace=context.namespace,
         account=context.named(ACCOUNT),
-        image=workload.run.image or SERVER_IMAGES["vllm"],
-        command=workload.run.command or ("vllm", "serve", model),
+        image=workload.run.image or SERVER_IMAGES[SGLANG if is_sglang(context) else "vllm"],
+        command=workload.run.command or _command(context, model),
         args=workload.run.args or _arguments(context),
         resource=pool.pod_resource,
         tolerations=tuple(pool.device_tolerations),
@@ -113,18 +118,55 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         min_replicas=workload.min_replicas,
         max_replicas=context.candidate.max_replicas,
         default_replicas=context.candidate.replicas,
-        env=tuple((({} if buckets else {"HF_HOME": WEIGHTS_PATH}) | workload.run.env).items()),
+        env=tuple((({} if buckets else {"HF_HOME": WEIGHTS_PATH}) | _lora_environment(workload) | workload.run.env).items()),
         secrets=tuple((name, source.secret) for name, source in workload.secret_variables.items()),
         hosts=hosts,
         after=first_objects(context),
         suffix=context.suffix,
         has_shm=not is_client,
         host_ipc=is_client and profile(context.candidate.cloud).keeps_shared_name,
+        first_token=(workload.ttft.target, workload.ttft.percentile) if workload.ttft else None,
+        **_endpoint(context),
     )
 
 
+def is_sglang(context: CompileContext) -> bool:
+    return context.serve.engine == SGLANG
+
+
+def _command(context: CompileContext, model: str) -> tuple[str, ...]:
+    """Empty for a server that the spec describes: its image knows its command."""
+    if context.serve.server:
+        return ()
+    return sglang_command(model) if is_sglang(context) else ("vllm", "serve", model)
+
+
+def _endpoint(context: CompileContext) -> dict[str, Any]:
+    """Where the server answers, and its metrics: those of the spec for a server of its own."""
+    server = context.serve.server
+    if server is None:
+        return {"engine_metrics": SGLANG_METRICS if is_sglang(context) else VLLM_METRICS}
+    metrics = EngineMetrics(server.metrics.queue, server.metrics.in_flight or "")
+    return {
+        "port": server.port,
+        "health_path": server.health,
+        "metrics_path": server.metrics.path,
+        "metrics_port": server.metrics.port or 0,
+        "engine_metrics": metrics,
+    }
+
+
+def _lora_environment(workload: Serve) -> dict[str, str]:
+    return UPDATES if workload.loras and workload.loras.updates and workload.engine != SGLANG else {}
+
+
 def _arguments(context: CompileContext) -> tuple[str, ...]:
+    """None of its own for a server that the spec describes: its image knows them."""
     workload, parallelism = context.serve, context.candidate.parallelism
+    if workload.server:
+        return ()
+    if is_sglang(context):
+        return sglang_arguments(context, _computes_bf16(context))
     chosen = {
         "served-model-name": context.sizing.facts.model,
         "port": SERVER_PORT,
@@ -140,7 +182,8 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
         "speculative-config": _speculative_config(workload.speculation),
     }
     switch = CHUNKED_PREFILL.get(workload.chunked_prefill)
-    return (*(f"--{name}={value}" for name, value in chosen.items() if value is not None), *([switch] if switch else []))
+    given = (f"--{name}={value}" for name, value in chosen.items() if value is not None)
+    return (*given, *([switch] if switch else []), *vllm_lora_arguments(workload))
 
 
 def _batched_tokens(context: CompileContext) -> int | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.estimator.config.engines import engine_family
+from rackwright.estimator.launch_flags import allocated_rank
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.estimator.serving.speculation import ACCEPTANCE_RANGE, speculation_fields
@@ -22,6 +23,7 @@ from rackwright.spec.workload_parts import Disaggregation, Speculation, Tokens
 COMPILED = Assumption("engine", "torch.compile", "", OWN)
 """Engine of networks that generate no text: faster than eager kernels, slower than TensorRT."""
 SPECULATION_SOURCE = "arithmetic (arXiv 2211.17192, eq. 1); no published run calibrates it"
+SGLANG = Assumption("engine", "sglang", "", "coefficients shared with vLLM, which most measured runs used: measure before you rely on it")
 INT8_SCALE_BYTES = 4.0
 GROUPED = {"awq": "int4", "gptq": "int4"}
 """Quantization methods whose weights have 4 bits and a 16-bit scale per group of 128."""
@@ -32,7 +34,7 @@ def inference_inputs(w: Serve | Batch, a: Assumptions) -> WorkloadInputs:
     architecture, name = architecture_of(w.model)
     n = model_dimensions(architecture)
     generates, scaled = generates_text(w, architecture), request_sample(w, architecture, n, a)
-    assumed = [*scaled.assumed, *(() if generates else (COMPILED,))]
+    assumed = [*scaled.assumed, *(() if generates else (COMPILED,)), *((SGLANG,) if w.engine == "sglang" else ())]
     longest = w.max_context or _longest(w, n, generates, a, assumed)
     given, answer = w.input_tokens or Tokens(mean=max(n.sample_tokens, 1)), w.output_tokens or Tokens(mean=1)
     job = ServingJob(
@@ -85,7 +87,7 @@ def kv_element(numbers: str, n: ModelDimensions) -> float:
 def _service(w: Serve, job: ServingJob, a: Assumptions) -> ServingJob:
     """The job with the traffic, the goals and the replicas of a service."""
     goal = w.latency or w.ttft
-    adapters = {"loras": w.loras.count, "lora_rank": w.loras.rank} if w.loras else {}
+    adapters = {"loras": w.loras.count, "lora_rank": allocated_rank(w.loras.rank)} if w.loras else {}
     return replace(
         job,
         rate=_rate(w, a),

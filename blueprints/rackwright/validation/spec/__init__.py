@@ -5,6 +5,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     blueprint_options,
     capacity,
     machines,
+    monitoring,
     own_servers,
     own_storage,
     places,

@@ -109,7 +109,7 @@ def cidr_format(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-61")
 def secrets_are_declared(context: SpecContext) -> Iterator[Violation]:
-    """A secret that a workload refers to must be declared in `secrets`."""
+    """A secret that a workload, a receiver of alerts or Grafana refers to must be declared in `secrets`."""
     declared = context.spec.secrets
     for at, workload in context.workloads:
         for name, ref in workload.secret_variables.items():
@@ -118,6 +118,11 @@ def secrets_are_declared(context: SpecContext) -> Iterator[Violation]:
                 fix = did_you_mean(ref.secret, declared) if declared else "declare it at the top level: secrets: {NAME: {config: KEY}}"
                 message = f"{where.steps[-1]} refers to secret {quote(ref.secret)}, which `secrets` does not declare"
                 yield Violation(where / "secret", fix, message)
+    for steps, ref in context.spec.blueprint.secret_refs.items():
+        if ref.secret not in declared:
+            fix = did_you_mean(ref.secret, declared) if declared else "declare it at the top level: secrets: {NAME: {config: KEY}}"
+            message = f"{steps[-1]} refers to secret {quote(ref.secret)}, which `secrets` does not declare"
+            yield Violation(At(("blueprint", *steps, "secret")), fix, message)
 
 
 @rule("S-62")
@@ -168,8 +173,9 @@ def only_warnings_are_acknowledged(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-64", Level.WARNING)
 def secrets_are_used(context: SpecContext) -> Iterator[Violation]:
-    """A declared secret should be used by a workload."""
+    """A declared secret should be used by a workload, a receiver of alerts or Grafana."""
     used = {ref.secret for _, workload in context.workloads for ref in workload.secret_variables.values()}
+    used |= {ref.secret for ref in context.spec.blueprint.secret_refs.values()}
     for name in context.spec.secrets:
         if name not in used:
             message = f"No workload uses secret {quote(name)}"

@@ -8,6 +8,7 @@ from rackwright.clouds import supports
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Rule, Violation
 from rackwright.spec.blueprint import Nodes, Safety
+from rackwright.spec.monitoring import TopicReceiver
 from rackwright.spec.workload import Batch, Custom, Serve
 from rackwright.validation.spec.places import modes
 from rackwright.validation.spec.registry import RULES, SpecContext
@@ -60,6 +61,13 @@ def _safety(context: SpecContext) -> list[At]:
     return [At() / "blueprint" / "safety"] if lacking and changed else []
 
 
+def _mail(context: SpecContext) -> list[At]:
+    """Addresses that no service sends to: the cloud has no alerts by e-mail, and Alertmanager needs a mail server."""
+    lacking = any(not supports(place.cloud, "blueprint.notify") for _, place in context.places)
+    blueprint = context.spec.blueprint
+    return [At() / "blueprint" / "notify"] if lacking and blueprint.emails and not blueprint.smtp else []
+
+
 def _several_servers(context: SpecContext) -> list[At]:
     """Serving workloads after the first, where a place is on a cloud whose stacks have one."""
     lacking = any(not supports(place.cloud, "serve.several") for _, place in context.places)
@@ -92,7 +100,12 @@ TABLE = (
     NotYet("N-08", "Anything but a service on GPUs divided by MIG", _mig_without_a_service, "remove `mig`, or use servers with whole GPUs"),
     NotYet("N-09", "pricing.commitments", _pricing("commitments"), "write their saving in pricing.discounts"),
     NotYet("N-10", "`quotas` on Google Cloud", _places("quotas"), "leave it out: the plan lists the quotas that it needs"),
-    NotYet("N-11", "An engine other than vLLM", _set((Serve, Batch), "engine", "sglang", "tensorrt-llm"), "use auto or vllm"),
+    NotYet(
+        "N-11",
+        "Engine tensorrt-llm, and sglang for a batch,",
+        lambda c: [*_set((Serve, Batch), "engine", "tensorrt-llm")(c), *_set((Batch,), "engine", "sglang")(c)],
+        "use auto, vllm or (for a service) sglang; or describe the container of a service in `server`",
+    ),
     NotYet(
         "N-12",
         "`measured` of a workload other than custom",
@@ -102,7 +115,9 @@ TABLE = (
     NotYet("N-13", "A price file", _pricing("file"), "write your discount in pricing.discounts"),
     NotYet("N-14", "blueprint.nodes outside AWS", _blueprint("nodes", Nodes()), "leave it out"),
     NotYet("N-15", "blueprint.safety outside AWS", _safety, "leave it out"),
-    NotYet("N-16", "blueprint.notify outside AWS", _blueprint("notify", ()), "leave it out"),
+    NotYet(
+        "N-16", "An e-mail address in blueprint.notify outside AWS without blueprint.smtp", _mail, "set `smtp`, or use slack or webhook"
+    ),
     NotYet("N-17", "ssh_from without a box", _ssh, "leave it out, and use Session Manager"),
     NotYet(
         "N-18",
@@ -113,6 +128,13 @@ TABLE = (
     NotYet("N-19", "network.cidr outside AWS", _places("network.cidr"), "leave it out"),
     NotYet("N-20", "An extra pool outside AWS", _blueprint("pools", "auto"), "leave it at auto"),
     NotYet("N-21", "A Lustre option outside AWS", _blueprint("storage", "auto", "none", "lustre"), "write `lustre`"),
+    NotYet(
+        "N-38",
+        "An SNS topic as receiver of alerts of the cluster",
+        lambda c: [At() / "blueprint" / "notify" / i for i, each in enumerate(c.spec.blueprint.notify) if isinstance(each, TopicReceiver)],
+        "use slack, webhook, or e-mail addresses with `smtp`; subscribe to the stack's own topic for budget and idle machines",
+    ),
+    NotYet("N-39", "gateway: inference outside Google Cloud", _blueprint("gateway", "service"), "use `service`"),
 )
 
 

@@ -37,7 +37,7 @@ def secrets_are_references(plan: StackPlan) -> Iterator[Violation]:
 @context_rule("D-secret", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/secrets/", Stage.BUILD)
 def secrets_are_configured(context: StackContext) -> Iterator[Violation]:
     """The configuration of the stack has every secret of the spec; containers cannot start without it."""
-    secrets = context.spec.secrets if context.spec and "workloads" in context.plan.layers else {}
+    secrets = context.spec.secrets_of_layers(context.plan.layers) if context.spec else {}
     for name, secret in secrets.items():
         if context.is_configured is None or not context.is_configured(secret.config):
             reason = f"Secret {name} must be set"

@@ -6,7 +6,6 @@ from rackwright.compile.kubernetes.manifests import Body, obj, static_volume
 from rackwright.compile.serving.entrance import HTTP_PORT, HTTPS_PORT
 from rackwright.compile.serving.model_server import USER_ID, ModelServer
 from rackwright.stackplan import BucketPlan, ManifestPlan, NetworkPlan, format_refs, ref
-from rackwright.stackplan.labels import SERVER_PORT
 
 TLS_POLICY = "ELBSecurityPolicy-TLS13-1-2-2021-06"
 """TLS 1.3 and 1.2; the controller's default also accepts 1.0 and 1.1
@@ -86,7 +85,7 @@ def load_balancer(server: ModelServer, cidrs: tuple[str, ...], subnets: tuple[st
         "externalTrafficPolicy": "Cluster",
         "loadBalancerSourceRanges": list(cidrs),
         "selector": server.serving_labels,
-        "ports": [{"name": name, "port": port, "targetPort": SERVER_PORT}],
+        "ports": [{"name": name, "port": port, "targetPort": server.port}],
     }
     body = obj("v1", "Service", f"{server.name}-entrance", server.namespace, spec, annotations=annotations)
     return ManifestPlan(server.key("entrance"), body, (server.workload,))

@@ -42,25 +42,26 @@ def weights_volume(bucket: str, prefix: str) -> Body:
     return {"name": "weights", "csi": {"driver": "gcsfuse.csi.storage.gke.io", "readOnly": True, "volumeAttributes": attributes}}
 
 
-def gateway_objects(server: ModelServer, certificate: str, path: str) -> tuple[ManifestPlan, ...]:
-    """An internal gateway, a route to the service, a health check, and a timeout for long requests.
+def gateway_objects(server: ModelServer, certificate: str, path: str, pool: Body | None = None) -> tuple[ManifestPlan, ...]:
+    """An internal gateway, a route to the service or the pool, a health check, and a timeout for long requests.
 
     The gateway is updated after the servers, so that its port does not change where the update of the servers fails.
 
     certificate: name of a regional SSL certificate, for TLS up to the gateway; empty: plain HTTP. path: prefix of what clients may use.
+    pool: reference to an InferencePool, in place of the service.
     """
     name, namespace = server.name, server.namespace
     listener = _listener(certificate) | {"allowedRoutes": {"namespaces": {"from": "Same"}}}
     gateway = {"gatewayClassName": GATEWAY_CLASS, "listeners": [listener]}
     paths = {} if path == "/" else {"matches": [{"path": {"type": "PathPrefix", "value": path}}]}
-    route = {"parentRefs": [{"name": name}], "rules": [paths | {"backendRefs": [{"name": name, "port": SERVER_PORT}]}]}
-    target = {"group": "", "kind": "Service", "name": name}
+    route = {"parentRefs": [{"name": name}], "rules": [paths | {"backendRefs": [pool or {"name": name, "port": SERVER_PORT}]}]}
+    target = pool or {"group": "", "kind": "Service", "name": name}
     check = {
-        "default": {"config": {"type": "HTTP", "httpHealthCheck": {"port": SERVER_PORT, "requestPath": "/health"}}},
+        "default": {"config": {"type": "HTTP", "httpHealthCheck": {"port": server.port, "requestPath": server.health_path}}},
         "targetRef": target,
     }
     patience = {"default": {"timeoutSec": server.longest_request_s}, "targetRef": target}
-    service = ("serving.service",)
+    service = ("serving.pool",) if pool else ("serving.service",)
     http_route = obj("gateway.networking.k8s.io/v1", "HTTPRoute", name, namespace, route)
     return (
         ManifestPlan("serving.gateway", obj("gateway.networking.k8s.io/v1", "Gateway", name, namespace, gateway), (server.workload,)),

@@ -1,16 +1,18 @@
-"""S-149, S-162 to S-166, S-210: options of model servers."""
+"""S-149, S-162 to S-166, S-210, S-226 to S-229, V-230, V-231: options of model servers."""
 
 from collections.abc import Iterator
 
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.diagnostics.rule import Violation
+from rackwright.estimator.launch_flags import VLLM_RANKS
 from rackwright.estimator.serving.speculation import MAX_ACCEPTANCE
 from rackwright.spec.workload import Batch, Serve
 from rackwright.spec.workload_parts import Disaggregation
+from rackwright.stackplan.labels import SERVER_PORT
 from rackwright.validation.spec.registry import SpecContext, rule
 
 GROUPED = ("awq", "gptq")
-CARRIED = ("kv_dtype", "speculation", "chunked_prefill", "max_batched_tokens")
+CARRIED = ("kv_dtype", "speculation", "chunked_prefill", "max_batched_tokens", "loras")
 """Options that are arguments of the server."""
 
 
@@ -88,3 +90,70 @@ def whole_prompts_are_not_supported_officially(context: SpecContext) -> Iterator
             message = "vLLM does not officially support generation without chunked prefill; it may stop or answer incorrectly"
             fix = "leave it out, and set max_batched_tokens to the longest prompt: prompts are then computed whole"
             yield Violation(at / "chunked_prefill", fix, message)
+
+
+@rule("S-226")
+def adapters_fit_the_server(context: SpecContext) -> Iterator[Violation]:
+    """The rank of adapters is at most 512, and `count` is at most the number of named adapters, unless clients load others."""
+    for at, workload in context.each(Serve):
+        loras = workload.loras
+        if loras and loras.rank > VLLM_RANKS[-1]:
+            message = f"Adapters of rank {loras.rank} exceed {VLLM_RANKS[-1]}, the highest that vLLM supports"
+            yield Violation(at / "loras" / "rank", f"set {VLLM_RANKS[-1]} or less", message)
+        if loras and loras.adapters and loras.count > len(loras.adapters) and not loras.updates:
+            named = len(loras.adapters)
+            message = f"`count` ({loras.count}) exceeds the {named} named adapters, so that memory stays unused"
+            yield Violation(at / "loras" / "count", f"set {named}, name more adapters, or set updates: true", message)
+
+
+@rule("S-227")
+def only_clients_with_the_key_change_adapters(context: SpecContext) -> Iterator[Violation]:
+    """`updates` of adapters requires `api_key`: every client could load a folder or a repository otherwise."""
+    for at, workload in context.each(Serve):
+        if workload.loras and workload.loras.updates and workload.api_key is None:
+            message = "`updates` lets every client load adapters, because `api_key` is not set"
+            yield Violation(at / "loras" / "updates", "set api_key, or leave updates out", message)
+
+
+@rule("S-228")
+def own_server_has_an_image(context: SpecContext) -> Iterator[Violation]:
+    """`server` describes a container of your own, so `run.image` must be set, and `engine` must not."""
+    for at, workload in context.each(Serve):
+        if workload.server and workload.run.image is None:
+            yield Violation(at / "server", "set run.image to the image of the server", "`run.image` is not set", about_key=True)
+        if workload.server and workload.engine != "auto":
+            message = f"`server` describes a server of your own; engine is {workload.engine}"
+            yield Violation(at / "engine", "leave engine out, or server", message)
+
+
+@rule("S-229")
+def adapters_are_beside_the_weights(context: SpecContext) -> Iterator[Violation]:
+    """Adapters of `weights://` are in the bucket of the weights; weights of a model hub have none."""
+    for at, workload in context.each(Serve):
+        weights = workload.model.weights
+        if not workload.loras or weights is None or not weights.uri.startswith("hf://"):
+            continue
+        for name, uri in workload.loras.adapters.items():
+            if uri.startswith("weights://"):
+                message = f"{uri} is a folder beside the weights, and the weights are on a model hub"
+                yield Violation(at / "loras" / "adapters" / name, "write hf://ORG/REPO, or put the weights into a bucket", message)
+
+
+@rule("V-230", Level.WARNING, stage=Stage.BUILD, link="https://docs.vllm.ai/en/v0.27.0/features/lora/")
+def updates_reach_one_replica(context: SpecContext) -> Iterator[Violation]:
+    """Adapters that a client loads are on one replica only; the other replicas answer that the model does not exist."""
+    for at, workload in context.each(Serve):
+        if workload.loras and workload.loras.updates and workload.max_replicas != 1:
+            fix = "set max_replicas: 1, or name the adapters in loras.adapters"
+            message = "A request to load an adapter reaches one replica, and the fleet can have several"
+            yield Violation(at / "loras" / "updates", fix, message, blocks_update=False)
+
+
+@rule("V-231", link="https://kubernetes.io/docs/concepts/services-networking/service/#multi-port-services")
+def ports_of_a_server_differ(context: SpecContext) -> Iterator[Violation]:
+    """Ports of a service differ: `metrics.port` is neither the port of the server nor 8000, on which clients reach the service."""
+    for at, workload in context.each(Serve):
+        port = workload.server.metrics.port if workload.server else None
+        if port is not None and port in (workload.server.port, SERVER_PORT):
+            fix = "leave it out, if the server publishes its metrics on that port" if port == workload.server.port else "set another port"
+            yield Violation(at / "server" / "metrics" / "port", fix, f"The service has port {port} twice")

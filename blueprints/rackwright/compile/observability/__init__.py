@@ -1,0 +1,1 @@
+"""Alerts with their receivers, dashboards, and the cost per team."""
