@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.selection.near_ties import is_already_owned
 from rackwright.wording.formatting import machines, usd
 
 
@@ -15,10 +16,24 @@ def together_text(plan: SizingPlan) -> str:
     total = usd(chosen.stack_usd, 0) if chosen.stack_usd is not None else "an unpublished price"
     count, region = len(chosen.each_workload), chosen.candidate.region
     cheapest = {"cost": "the cheapest", "time": "the fastest", "balanced": "the best"}[plan.optimize_for]
-    return (
+    order = f"{cheapest} combination" if plan.near_tie is None else "a combination"
+    return " ".join((
         f"{count} workloads share one cluster in {region}, each on its own pool: {pools}. Their machines cost {total} a month together, "
-        f"{cheapest} combination that keeps the budget, the quotas and the accelerator limit."
-    )
+        f"{order} that keeps the budget, the quotas and the accelerator limit.",
+        *_near_tie(plan, chosen),
+    ))  # fmt: skip
+
+
+def _near_tie(plan: SizingPlan, chosen: Fit) -> Iterator[str]:
+    """The combination that is better within the uncertainty of the estimates, and why the chosen one ranks before it."""
+    if (better := plan.near_tie) is None:
+        return
+    pools = "; ".join(f"{fit.workload} on {machines(fit.candidate)}" for fit in better.each_workload)
+    value = {"cost": "cheaper", "time": "faster", "balanced": "better"}[plan.optimize_for]
+    owned = sum(map(is_already_owned, chosen.each_workload)) > sum(map(is_already_owned, better.each_workload))
+    reason = "capacity that is already paid for" if owned else f"the {'smaller' if plan.optimize_for == 'cost' else 'cheaper'} combination"
+    cost = f"{usd(better.stack_usd, 0)} a month" if better.stack_usd is not None else "an unpublished price"
+    yield f"{pools}, for {cost}, is {value} by less than the uncertainty of the estimates, so {reason} ranks first."
 
 
 def further_warnings(plan: SizingPlan) -> Iterator[str]:

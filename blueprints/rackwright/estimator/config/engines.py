@@ -66,7 +66,7 @@ ENGINES = (
     EngineFamily("fastertransformer", "serve", ("fastertransformer",), compiled=True),
     EngineFamily("tgi", "serve", ("text-generation-inference", "tgi", "lmdeploy", "deepspeed-mii", "lightllm"), compiled=True),
     EngineFamily("hf", "serve", ("transformers", "hf", "hugging", "pytorch", "torch", "litgpt", "lit-gpt", "lightning", "qwen",
-                         "autogptq", "onnx"), compiled=False),
+                         "autogptq"), compiled=False),
 )  # fmt: skip
 """Families by priority: the first match is used, so specific names come before general ones."""
 
