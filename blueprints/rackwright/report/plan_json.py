@@ -45,7 +45,9 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
 
 def _with_final_limits(shown: dict[str, Any], plan: SizingPlan, spec: Spec | None) -> dict[str, Any]:
     """The plan with `binding` as the screen shows it: with latency goals and the whole bill, which the search adds last."""
-    for fit, row in zip(plan.fits, shown["fits"], strict=True) if spec else ():
+    if spec is None:
+        return shown
+    for fit, row in zip(plan.fits, shown["fits"], strict=True):
         for each, entry in zip(fit.each_workload, (row, *row.get("further", ())), strict=True):
             final = tightest_of(spec, each)
             entry["why"] = entry["why"].replace(f"tightest constraint: {entry['binding']}", f"tightest constraint: {final}")
