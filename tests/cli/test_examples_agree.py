@@ -18,8 +18,10 @@ from rackwright.workflow.load import load
 from tests.sizing.helpers import TODAY
 
 STACKS = sorted(path.stem for path in (Path(__file__).parents[2] / "stacks").glob("[a-z]*.yaml"))
-NOT_COMPARED = {"assistant-eks": "S-156", "chat-onprem": "C-candidate", "llama-70b-onprem": "C-candidate"}
-"""Examples without a second candidate to compare, or with several workloads -> the code of the refusal."""
+SEVERAL = ("assistant-eks",)
+"""Examples with several workloads; tests/cli/test_several_workloads.py compares their combinations."""
+NOT_COMPARED = {"chat-onprem": "C-candidate", "llama-70b-onprem": "C-candidate"}
+"""Examples without a second candidate to compare -> the code of the refusal."""
 SHARDS = ("none", "zero1", "zero2", "zero3")
 SERVICES = [name for name in STACKS if isinstance(load(f"stacks/{name}.yaml").workload, Serve)]
 
@@ -123,7 +125,7 @@ def test_economics_print_the_replicas_the_layout_and_the_price_of_the_plan(run, 
     assert f"p95 {fit.speed.requests_per_s:,.3g}/s: {c.replicas} replica" in flat(run("economics", f"stacks/{name}.yaml"))
 
 
-@pytest.mark.parametrize("name", [name for name in STACKS if name not in NOT_COMPARED])
+@pytest.mark.parametrize("name", [name for name in STACKS if name not in (*NOT_COMPARED, *SEVERAL)])
 def test_compare_prints_the_numbers_of_the_plan(run, name):
     plan, fit = chosen(run, name)
     found = json.loads(run("compare", f"stacks/{name}.yaml", "1", "2", "--json"))

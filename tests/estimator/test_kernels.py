@@ -155,6 +155,16 @@ def test_narrow_heads_slow_attention():
     assert np.all(sustained_rates(c, K).narrow == sustained_rates(c, K).matrix)
 
 
+@pytest.mark.parametrize(("width", "flash", "slower"), [(100, 0.0, True), (100, 1.0, False), (104, 0.0, False)])
+def test_heads_that_are_no_multiple_of_8_wide_are_a_quarter_slower_without_flash_attention(width, flash, slower):
+    free = replace(K, layer_s=0.0, launch_s=0.0, fused_passes=1e-9, eager_passes=1e-9, operand_passes=0.0)
+    c = replace(case(), flash=flash, network=replace(case().network, head_dim=width))
+    aligned = replace(c, network=replace(c.network, head_dim=width - width % 8))
+    ratio = micro_batch_time(c, free).layers / micro_batch_time(aligned, free).layers
+    assert bool(ratio > 1.15) is slower
+    assert ratio < 1.3
+
+
 def test_attention_of_slow_matrices_is_no_faster_than_their_products():
     """The ratio of attention to matrix rate on newer accelerators, extrapolated to a P100, must not exceed the matrix rate."""
     chip = replace(case().chip, base_peak_flops=21e12, peak_flops=21e12)

@@ -109,3 +109,27 @@ def test_a_catalog_network_takes_its_published_layers_and_activations():
     assert one
     assert other
     assert one.p50 == pytest.approx(other.p50, rel=0.1)
+
+
+def test_a_single_request_runs_on_one_neuron_core():
+    """AWS Neuron: each core has its own batch, so two requests on the two cores of Inferentia2 take little longer than one."""
+    one, two = rate("vit-l-16", "Inferentia2", batch=1.0), rate("vit-l-16", "Inferentia2", batch=2.0)
+    assert 1.5 < two / one < 2.2
+
+
+@pytest.mark.parametrize(("accelerator", "gains"), [("T4", False), ("V100", False), ("A100-80GB", True), ("L4", True)])
+def test_a_compiler_gains_from_ampere_on(accelerator, gains):
+    plain, compiled = (rate("sdxl", accelerator, "fp16", batch=4.0, compiled=c) for c in (0.0, 1.0))
+    assert (compiled > 1.05 * plain) is gains
+    assert compiled >= plain
+
+
+def test_matrix_units_with_fewer_vector_units_reach_a_smaller_share():
+    """SD 1.5 at batch 16 reaches 98 TFLOP/s on A100 (312) and on RTX 4090 (165): NV1214, NV1270."""
+    a100, card = (rate("sdxl", name, "fp16", batch=16.0, compiled=1.0) for name in ("A100-80GB", "RTX4090"))
+    assert a100 < 1.5 * card
+
+
+@pytest.mark.parametrize(("name", "tflops"), [("RTX3090", 35.6), ("A6000", 38.7), ("A40", 37.4), ("A30", 10.3), ("A10G", 35)])
+def test_cards_with_a_bridge_have_their_published_fp32_peak(name, tflops):
+    assert accelerators.find(name).peak("fp32") == pytest.approx(tflops * 1e12)

@@ -124,3 +124,26 @@ def test_a_language_model_is_no_encoder():
 
 def test_whole_files_of_audio_are_not_samples():
     assert "audio" in read_row(row("inference_more", model="Whisper-large-v2", scenario="one file of about 13 minutes of audio")).reason
+
+
+@pytest.mark.parametrize(("hardware", "batch"), [("Inferentia1", 24), ("Inferentia2", 12)])
+def test_cores_run_a_batch_each(hardware, batch):
+    assert case("inference_more", hardware=hardware, batch_size="6", scenario="data parallel over the cores").batch == batch
+
+
+def test_a_geforce_card_doubles_its_rate_where_products_are_summed_in_fp16():
+    fields = {"hardware": "RTX4090", "model": "SD-1.5", "image_size": "512x512", "steps": "20"}
+    usual, half = (case(**fields, framework=name).chip.peak_flops for name in ("diffusers, PyTorch 2.1", "diffusers, OneDiff"))
+    assert half == 2 * usual
+    assert case(**{**fields, "hardware": "A100"}, framework="diffusers, OneDiff").chip.peak_flops == pytest.approx(312e12)
+
+
+def test_a_release_in_brackets_has_fused_attention():
+    fields = {"hardware": "RTX4080", "model": "SD-1.5", "image_size": "512x512", "steps": "20"}
+    bracketed, plain = (case(**fields, framework=name).activations for name in ("Vanilla PyTorch (2.1.0)", "PyTorch 2.1.0"))
+    assert bracketed == plain
+
+
+@pytest.mark.parametrize("framework", ["Cuda graphs", "FasterTransformer"])
+def test_replayed_graphs_do_not_fuse_as_compiled_engines_do(framework):
+    assert case("inference_more", framework=framework).engine == "graph"

@@ -147,3 +147,12 @@ def test_other_servers_change_the_recorded_decision():
 
     fewer = {"cloud": "kubernetes", "inventory": inventory({"nodes": ["a"]})}
     assert spec_digest(spec(FULL)) != spec_digest(spec(FULL, fewer))
+
+
+@pytest.mark.parametrize("workload", [FULL, SERVE])
+def test_why_names_own_servers_without_a_price(workload):
+    """`why` read "an unpublished price", as of a machine of a cloud."""
+    found = with_text(plan(workload))
+    assert found.chosen.cost_usd is None
+    assert "unpublished price" not in found.scaling
+    assert "own servers without a price" in found.scaling or workload is SERVE

@@ -226,3 +226,20 @@ def test_the_search_finds_the_combinations_of_a_complete_enumeration(rows, first
 
     every = sorted(rank(c) for c in product(*options) if keeps(c))
     assert [rank(c) for c in best_combinations(options, limits, 4)] == every[:4]
+
+
+@pytest.mark.parametrize("objective", ["time", "balanced"])
+def test_equal_combinations_are_near_ties(objective):
+    """Single workloads took the cheaper of equal candidates; combinations were ordered by the objective to the last digit."""
+    found = pipeline(CHAT, EMBED, goals=f"{{optimize_for: {objective}}}").plan
+    best = found.near_tie or found.chosen
+    if found.near_tie:
+        assert found.chosen.stack_usd <= found.near_tie.stack_usd
+        assert "less than the uncertainty" in with_text(found).scaling
+    assert best in found.fits
+    cheaper = [fit for fit in found.fits if _times(fit) <= _times(best) * 1.0001 and fit.stack_usd < found.chosen.stack_usd]
+    assert not [fit for fit in cheaper if not fit.not_buildable and not fit.overruled]
+
+
+def _times(fit) -> float:
+    return sum(each.time_s for each in fit.each_workload)

@@ -106,6 +106,14 @@ class Session:
             self.show_plan(1)
             raise typer.Exit(NOT_FEASIBLE)
 
+    def of_workload(self, name: str) -> "Session":
+        """The session of one workload, as if it had the stack for itself. Raises UserError for an unknown name."""
+        names = [workload.name for workload in self.spec.workloads]
+        if name not in names:
+            raise UserError([Problem("U-usage", f"the spec has no workload {name!r}", fix=f"one of {', '.join(names)}")], str(self.path))
+        alone = self.spec.of_workload(names.index(name))
+        return replace(self, pipeline=Pipeline.of_spec(alone, self.today, self.pipeline.catalog))
+
     def require_one_workload(self, command: str, instead: str) -> None:
         """Raises UserError for a spec with several workloads. instead: a sentence about what has the answer."""
         if self.spec.is_several:
@@ -118,7 +126,7 @@ class Session:
         if self.as_json:
             from rackwright.report.plan_json import plan_json
 
-            emit(plan_json(self.plan, self.preview, (*self.reading.warnings, *self.pipeline.sizing_problems)))
+            emit(plan_json(self.plan, self.preview, (*self.reading.warnings, *self.pipeline.sizing_problems), self.spec))
         else:
             from rackwright.report.terminal.console import console
             from rackwright.report.terminal.plan import show_plan

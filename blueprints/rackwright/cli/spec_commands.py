@@ -72,7 +72,7 @@ def explain(
     session = Session.of(spec, as_json, today)
     part = named_candidates(session.plan, machine)
     if as_json:
-        emit(explanation_json(part, session.plan, session.preview))
+        emit(explanation_json(part, session.plan, session.preview, session.spec))
     elif session.plan.further:
         explain_text.show_workloads(console(), part, session.spec, session.plan, session.preview)
     elif machine and not full:
@@ -90,17 +90,27 @@ def compare(
     second: Annotated[str, typer.Argument(metavar="B", help="The other one.")],
     as_json: AsJson = False,
     full: Annotated[bool, typer.Option("--full", help="Also terms that are equal.")] = False,
+    workload: Annotated[str, typer.Option("--workload", metavar="NAME", help="Candidates of one of several workloads.")] = "",
     today: Today = None,
 ) -> None:
-    """Compare two candidates term by term. Shows memory, time, rate, price, storage, bill, quota, intervals, and what decided."""
+    """Compare two candidates term by term. Shows memory, time, rate, price, storage, bill, quota, intervals, and what decided.
+
+    Of several workloads A and B are ranks of combinations, or with --workload candidates of that workload alone.
+    """
     from rackwright.report.candidate_comparison import comparison_json, comparison_of
     from rackwright.report.terminal.comparison import show_comparison
+    from rackwright.report.workload_comparison import workload_comparison_of
 
     session = Session.of(spec, as_json, today)
-    session.require_one_workload("compare", "`rackwright explain` has the numbers of each workload")
+    if workload:
+        session = session.of_workload(workload)
+    elif not (first.isdigit() and second.isdigit()):
+        instead = f"name two ranks, or a workload: --workload {session.spec.workloads[0].name}"
+        session.require_one_workload("compare with a machine or an accelerator", instead)
     assert session.plan
+    compared = workload_comparison_of if session.spec.is_several else comparison_of
     with working("comparing", as_json):
-        found = comparison_of(session.pipeline, first, second)
+        found = compared(session.pipeline, first, second)
     emit(comparison_json(found)) if as_json else show_comparison(console(), found, full)
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)

@@ -56,6 +56,10 @@ class Chip:
     """Board power, W: power cap or design power; inf when not published, which sets no limit."""
     attention_gain: Num = 1.0
     """Rate of attention over that of the generation."""
+    vector_flops: Num = 0.0
+    """fp32 FLOP/s outside the matrix units; 0: not a GPU."""
+    cores: Num = 1.0
+    """Cores that each run a batch of their own (NeuronCores); 1: the batch runs on the whole accelerator."""
 
 
 @dataclass(frozen=True)

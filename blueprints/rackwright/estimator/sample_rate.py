@@ -20,6 +20,8 @@ METRIC, FILES = "samples_per_s_per_accel", ("diffusion_vision", "inference_more"
 TRANSFORMERS = ("transformer", "encoder", "dit")
 REFERENCE_FLOPS = 250e12
 """Sustained 16-bit FLOP/s of an A100, of which the efficiency coefficients are a share."""
+REFERENCE_DENSITY = 16.0
+"""16-bit matrix over fp32 vector FLOP/s of an A100: 312 over 19.5. V100, T4: 8; A10, L4, L40S: 4; RTX 3090, RTX 4090: 2."""
 OVERLAP_POWER = 3.0
 """Exponent of the smooth maximum of the accelerator's and the host's time. Assumption of rackwright, 2026-11."""
 TRAFFIC_OVERLAP_POWER = {"tensorrt": 3.0, "compile": 1.5, "graph": 1.5}
@@ -45,8 +47,13 @@ USUAL_ACTIVATIONS_PER_FLOP = {
     "convolution": 1.35e-3, "depthwise": 1.1e-2, "transformer": 5e-4, "encoder": 5e-4, "detector": 7e-4, "unet": 3e-4, "dit": 1.2e-4,
 }  # fmt: skip
 """Elements written per forward FLOP of networks of each kind, from the rows of catalog/data/models/networks.csv."""
+ON_CHIP_GENERATIONS = ("neuroncore-v1",)
+"""Generations that keep activations in the memory of their cores (AWS Neuron, Inferentia architecture). Only weights are read."""
 KERNELS_PER_LAYER = 6.0
 """Matrix products of a transformer layer: query-key-value, scores, values, output, two of the feed-forward network."""
+UNFUSED_GENERATIONS = ("volta", "turing")
+"""Generations on which torch.compile gains no bandwidth: Triton's tensor-core kernels begin with Ampere. Diffusers docs: SD 1.5 on T4 gains
+6 %, on A100 up to 100 %."""
 GRAPH_GENERATIONS = ("tpu", "neuroncore", "gaudi", "ascend")
 """Generations, by prefix, that run a compiled graph whatever the front end."""
 
@@ -59,6 +66,7 @@ class PassCoefficients:
     tf32: float = fitted(0.9, 0.3, 1.5, "tf32, the same")
     power: float = fitted(0.7, 0.0, 1.3, "exponent of the power limit over the peak")
     size: float = fitted(0.1, 0.0, 0.6, "exponent of the peak over an A100's: larger accelerators are filled less")
+    density: float = fitted(0.2, 0.0, 0.8, "exponent of matrix over vector FLOP/s: faster matrix units are fed less well")
     tpu: float = fitted(0.8, 0.05, 2.0, "TPUs over GPUs of the same peak")
     neuron: float = fitted(0.6, 0.05, 2.0, "NeuronCores, the same")
     gaudi: float = fitted(0.4, 0.05, 2.0, "Gaudi, the same")
@@ -97,7 +105,8 @@ class DenoisingCoefficients(PassCoefficients):
 
     unet: float = fitted(0.6, 0.1, 1.25, "U-Nets over the sustained rate of a large matrix product")
     dit: float = fitted(0.65, 0.1, 1.25, "diffusion transformers, the same")
-    fp32, graph, traffic_transformer = 1.0, 0.7, 1.0
+    traffic_transformer: float = fitted(1.5, 0.3, 6.0, "traffic per element of diffusion transformers over U-Nets")
+    fp32, graph = 1.0, 0.7
     launch_reference, input_inference, input_training = 1.2e-4, 0.0, 0.0
 
 
@@ -109,7 +118,9 @@ def pass_seconds(case: SampleCase, k: Any) -> Num:
     is_transformer = np.isin(kind, TRANSFORMERS)
     traffic = _traffic(case, k) * np.where(is_transformer, k.traffic_transformer, 1.0) * np.where(training, k.traffic_backward, 1.0)
     width = lookup_by_label(case.numbers, ELEMENT_BYTES, 2.0)
-    moved = case.batch * case.guidance * activations(case) * rounds * traffic + n.total * np.where(training, OPTIMIZER_PASSES, 1.0)
+    written = np.where(np.isin(chip.generation, ON_CHIP_GENERATIONS), 0.0, activations(case))
+    weights = n.total * np.where(training, OPTIMIZER_PASSES, np.minimum(case.batch, chip.cores))  # each core reads them
+    moved = case.batch * case.guidance * written * rounds * traffic + weights
     overlap = lookup_by_label(_engine(case), TRAFFIC_OVERLAP_POWER, 1.0)
     computing, moving = case.flops * rounds / matrix_flops_per_s(case, k), moved * width / per_second
     device = (computing**overlap + moving**overlap) ** (1 / overlap)
@@ -143,6 +154,8 @@ def matrix_flops_per_s(case: SampleCase, k: Any) -> Num:
     for prefix, factor in zip(GRAPH_GENERATIONS, (k.tpu, k.neuron, k.gaudi, k.ascend), strict=True):
         share = share * np.where(np.char.startswith(np.asarray(chip.generation, dtype=str), prefix), factor, 1.0)
     base = chip.base_peak_flops * chip.sustained_share
+    vector = np.where(np.greater(chip.vector_flops, 0), chip.vector_flops, chip.base_peak_flops / REFERENCE_DENSITY)
+    share = share * (chip.base_peak_flops / vector / REFERENCE_DENSITY) ** -k.density * _busy_share(case)
     limit = np.minimum(1.0, chip.watts * lookup_by_label(chip.generation, FLOPS_PER_WATT, np.inf) / base)
     return share * chip.peak_flops * chip.sustained_share * limit**k.power * (base / REFERENCE_FLOPS) ** -k.size
 
@@ -160,6 +173,11 @@ def kernels(case: SampleCase) -> Num:
     return np.where(np.greater(case.kernels, 0), case.kernels, usual)
 
 
+def _busy_share(case: SampleCase) -> Num:
+    """Return the share of the cores that work: a NeuronCore runs whole samples, so a batch of one leaves the others idle."""
+    return np.minimum(case.batch / case.chip.cores, 1.0)
+
+
 def _runs_graph(chip: Chip) -> Num:
     return np.any([np.char.startswith(np.asarray(chip.generation, dtype=str), prefix) for prefix in GRAPH_GENERATIONS], axis=0)
 
@@ -167,6 +185,7 @@ def _runs_graph(chip: Chip) -> Num:
 def _engine(case: SampleCase) -> Text:
     """Return the engine family that applies: a compiled graph on TPUs, Neuron, Gaudi and Ascend; compile for a compiled eager engine."""
     named = np.where(np.equal(case.engine, "eager") & np.greater(case.compiled, 0), "compile", case.engine)
+    named = np.where(np.equal(named, "compile") & np.isin(case.chip.generation, UNFUSED_GENERATIONS), "eager", named)
     return np.where(_runs_graph(case.chip), "graph", named)
 
 

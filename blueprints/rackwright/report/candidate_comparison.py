@@ -35,6 +35,7 @@ class Cell:
 
 
 Cells = dict[str, Cell]
+Sides = tuple[Side, Side]
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def comparison_of(pipeline: Pipeline, first: str, second: str) -> CandidateCompa
     if sides[0].item is sides[1].item:
         reason = f"both sides are {sides[0].candidate.label}"
         raise UserError([Problem("U-usage", reason, fix="name another rank, machine or accelerator")])
-    terms = tuple(term for group, unit, cells in GROUPS for term in _terms(group, unit, cells, plan, sides))
+    terms = tuple(term for group, unit, cells in GROUPS for term in terms_of(group, unit, cells, plan, sides))
     return CandidateComparison(plan.spec, sides, terms, deciding_text(*sides, pipeline.spec, plan))
 
 
@@ -99,11 +100,11 @@ def side_of(pipeline: Pipeline, name: str) -> Side:
     if isinstance(item, Fit):
         rank = next(rank for rank, fit in enumerate(plan.fits, 1) if fit is item)
         preview = pipeline.preview(item)
-        machine, start_s = pipeline.plan_for(item).machine, _startup_s(pipeline, item)
+        machine, start_s = pipeline.plan_for(item).machine, startup_s(pipeline, item)
         return Side(item, rank, item.memory, item.speed, item.evidence, preview, machine, preview.refusal(rank), start_s)
     found = outcome_of(pipeline.spec, item.candidate, pipeline.catalog, pipeline.assumptions, pipeline.today)
     known = Side(item, None, found.memory, found.speed, found.evidence) if found else Side(item)
-    return replace(known, startup_s=_startup_s(pipeline, item))
+    return replace(known, startup_s=startup_s(pipeline, item))
 
 
 def comparison_json(found: CandidateComparison) -> dict[str, Any]:
@@ -132,7 +133,10 @@ def comparison_json(found: CandidateComparison) -> dict[str, Any]:
     return {"ok": True, "spec": found.spec, "candidates": sides, "terms": terms, "decided": found.decided}
 
 
-def _terms(group: str, unit: str, cells: Callable[[Side, SizingPlan], Cells], plan: SizingPlan, sides: tuple[Side, Side]) -> Iterator[Term]:
+def terms_of(
+    group: str, unit: str, cells: Callable[[Side, SizingPlan], Cells], plan: SizingPlan, sides: tuple[Side, Side]
+) -> Iterator[Term]:
+    """Terms of one group: those that either side has."""
     first, second = (cells(side, plan) for side in sides)
     for name in dict.fromkeys((*first, *second)):
         yield Term(group, name, unit, (first.get(name), second.get(name)))
@@ -191,7 +195,7 @@ def _missed_s(side: Side, limit: Limit) -> float | None:
     return next((r.need / 1000 for r in side.rejections if r.limit is limit and r.need), None)
 
 
-def _startup_s(pipeline: Pipeline, item: Fit | Rejected) -> float | None:
+def startup_s(pipeline: Pipeline, item: Fit | Rejected) -> float | None:
     """Start-up of a run, which is billed; cold start of a server, whose weights come over the baseline of its network."""
     plan = pipeline.plan
     if plan.facts.kind == "serve":

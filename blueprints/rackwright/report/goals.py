@@ -10,6 +10,9 @@ from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
 from rackwright.wording.formatting import hours, percent, span, usd
 
+ROUNDING = 1e-6
+"""Relative difference of two amounts below which they are equal."""
+
 
 @dataclass(frozen=True)
 class Goal:
@@ -43,6 +46,8 @@ def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
     if (limit := spec.goals.max_cost) and (cost := fit.cost_usd):
         name = "Cost of the machines" + ("" if fit.duration_s else ", a month")
         found.append(Goal(name, usd(limit, 0), with_p80(cost, usd), cost.p50 / limit, p80(cost) / limit))
+        if not bill and (billed := _billed(fit, limit)):
+            found.append(billed)
         if bill:
             found.append(Goal("Total bill", usd(limit, 0), usd(bill.total_usd, 0), bill.total_usd / limit, bill.total_usd / limit))
     s = fit.speed
@@ -70,6 +75,21 @@ def limits_of_workload(spec: Spec, index: int, fit: Fit) -> tuple[Goal, ...]:
     """Limits of one of several workloads, without the budget, which is of all workloads."""
     alone = spec.of_workload(index)
     return limits(alone.model_copy(update={"goals": alone.goals.model_copy(update={"max_cost": None})}), fit)
+
+
+def tightest_of(spec: Spec, fit: Fit) -> str:
+    """The tightest limit of a fit; of several workloads without the budget, which they share."""
+    names = [workload.name for workload in spec.workloads]
+    return tightest(limits_of_workload(spec, names.index(fit.workload), fit) if spec.is_several else limits(spec, fit))
+
+
+def _billed(fit: Fit, limit: float) -> Goal | None:
+    """The whole bill that the search compared with the budget; None where it compared the machines alone, or another limit is tighter."""
+    note = next((note for note in fit.tightest if note.kind is NoteKind.BUDGET_SHARE), None)
+    if note is None or not fit.cost_usd or note.number("used") * limit <= p80(fit.cost_usd) * (1 + ROUNDING):
+        return None
+    likely, worst = note.number("median"), note.number("used")
+    return Goal("Total bill", usd(limit, 0), f"{usd(likely * limit)} (p80 {usd(worst * limit)})", likely, worst)
 
 
 def tightest(goals: tuple[Goal, ...]) -> str:

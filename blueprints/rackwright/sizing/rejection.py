@@ -95,6 +95,7 @@ class Reason(StrEnum):
     REGION_NOT_ALLOWED = "region-not-allowed"
     REGION_NOT_OFFERED = "region-not-offered"
     REGIONS_UNKNOWN = "regions-unknown"
+    REPLICA_BLOCKS = "replica-blocks"
     REPLICA_LIMIT = "replica-limit"
     REPLICA_MEMORY = "replica-memory"
     REPLICA_TENSOR = "replica-tensor"

@@ -1,7 +1,7 @@
 """Sizing of several serving workloads: a pool for each in one cluster, or one that several share, chosen together under one budget, quota
 and accelerator limit."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 
@@ -15,6 +15,7 @@ from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.selection.combinations import Combination, Option, Rank, best_combinations, share_a_zone
+from rackwright.sizing.selection.near_ties import tie_order_of_all, tolerance_of_all
 from rackwright.sizing.selection.ranking import identity
 from rackwright.sizing.selection.shared_pools import shared_pools
 from rackwright.spec.quotas import known_quotas
@@ -24,6 +25,8 @@ Order = Callable[[SizingPlan], tuple[Fit, ...]]
 """Plan -> its fits in another order of rank."""
 SHOWN_REJECTIONS = 3
 """Rejected combinations of a plan in which none fits: the best of each place, nearest first."""
+OBJECTIVE = 4
+"""Index of the objective in a rank, after broken goals, missing prices, and the order of places and capacity modes."""
 USD, ACCELERATORS = "USD a month", "accelerators"
 """Names of the limits beside quotas, which have their codes."""
 
@@ -54,10 +57,11 @@ def size_together(
         rejected = _nearest((*over, *choice.unaffordable(base, whole_bill))) or _nearest(choice.rejected())
         return replace(base, rejected=rejected, notes=(*base.notes, *choice.separate_notes(whole_bill)))
     most = sum(fit.candidate.max_nodes * fit.candidate.accelerators_per_node for fit in fits[0].each_pool)
+    base = replace(base, near_tie=choice.near_tie(fits))
     notes = (*base.notes, *choice.differences(fits[0], over), *scaled_beyond_limit(most, spec.limits.accelerators))
     made = replace(base, fits=fits, rejected=_nearest(over), notes=notes).with_first(fits[0])
     each = [with_node_requirements(p, spec.of_workload(i), catalog, a) for i, p in enumerate(made.each_workload)]
-    return replace(each[0], fits=fits, further=tuple(each[1:]))
+    return replace(each[0], fits=fits, further=tuple(each[1:]), near_tie=base.near_tie)
 
 
 def _within_budget(
@@ -141,7 +145,28 @@ class _Choice:
                 for combination in best_combinations(options, limits, PRICED_FITS):
                     ranks = zip(*(option.rank for option in combination), strict=True)
                     found.append((tuple(sum(terms, 0.0) for terms in ranks), combination))
-        return sorted(found, key=lambda entry: entry[0])[:PRICED_FITS]
+        return self._near_ties_first(sorted(found, key=lambda entry: entry[0])[:PRICED_FITS])
+
+    def near_tie(self, fits: Sequence[Fit]) -> Fit | None:
+        """The combination with a better objective than the chosen one, by less than the uncertainty; None without one."""
+        ranked = [(self._total(fit), fit) for fit in fits if not fit.not_buildable]
+        best = min(ranked, key=lambda entry: entry[0], default=None)
+        is_better = best and best[1] is not fits[0] and best[0][:OBJECTIVE] == self._total(fits[0])[:OBJECTIVE]
+        return best[1] if best and is_better and self._total(fits[0])[OBJECTIVE] > best[0][OBJECTIVE] else None
+
+    def _near_ties_first(self, ranked: list[tuple[Rank, Combination]]) -> list[tuple[Rank, Combination]]:
+        """The combinations by rank; those equal to the best one within the uncertainty come first, in the order of `tie_order_of_all`."""
+        if not ranked:
+            return ranked
+        (best, first), order = ranked[0], self.spec.goals.optimize_for
+        limit = best[OBJECTIVE] * (1 + tolerance_of_all([option.fit for option in first], order))
+        tied = [entry for entry in ranked if entry[0][:OBJECTIVE] == best[:OBJECTIVE] and entry[0][OBJECTIVE] <= limit]
+        rest = [entry for entry in ranked if entry not in tied]
+        return sorted(tied, key=lambda entry: tie_order_of_all([option.fit for option in entry[1]], order)) + rest
+
+    def _total(self, fit: Fit) -> Rank:
+        ranks = (self._rank(i, each, 0) for i, each in enumerate(fit.each_workload))
+        return tuple(sum(terms, 0.0) for terms in zip(*ranks, strict=True))
 
     def rejected(self) -> Iterator[Rejected]:
         """The best combination of each place without limits, with what it exceeds; the separate choices without such a place."""

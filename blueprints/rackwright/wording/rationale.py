@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
+from rackwright.clouds import profile
 from rackwright.sizing.evaluation.evaluate import p80
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
@@ -12,6 +13,7 @@ from rackwright.units import HOUR
 from rackwright.wording.formatting import divided, span, tell_apart, usd
 from rackwright.wording.rejections import explanation
 
+OWN_WITHOUT_PRICE = "own servers without a price"
 MIN_SPEED_UP = 0.95
 """Ratio of times above which more machines are not worth a sentence."""
 
@@ -60,17 +62,18 @@ def fit_name(fit: Fit) -> str:
 
 
 def time_and_cost(fit: Fit) -> str:
-    """`4.3 h for 8.02 USD`; of a server the cost of a month."""
+    """`4.3 h for 8.02 USD`; of a server the cost of a month. Own servers may have no price in the spec."""
+    if fit.cost_usd is None and profile(fit.candidate.cloud).is_owned:
+        return f"{fit.finish_s.p50 / HOUR:,.1f} h ({OWN_WITHOUT_PRICE})" if fit.finish_s else OWN_WITHOUT_PRICE
     cost = usd(fit.cost_usd.p50) if fit.cost_usd else "an unpublished price"
-    if fit.finish_s:
-        return f"{fit.finish_s.p50 / HOUR:,.1f} h for {cost}"
-    return f"{cost} a month"
+    return f"{fit.finish_s.p50 / HOUR:,.1f} h for {cost}" if fit.finish_s else f"{cost} a month"
 
 
 def compared_with(fit: Fit, chosen: Fit) -> str:
     """`49 % less time for 2 % more money`: what the fit gains and gives up against the chosen one."""
     ratio = fit.cost_usd.p50 / chosen.cost_usd.p50 if fit.cost_usd and chosen.cost_usd and chosen.cost_usd.p50 else None
-    money = "at an unpublished price" if ratio is None else f"for {_change(ratio, 'money')}"
+    unpriced = OWN_WITHOUT_PRICE if fit.cost_usd is None and profile(fit.candidate.cloud).is_owned else "at an unpublished price"
+    money = unpriced if ratio is None else f"for {_change(ratio, 'money')}"
     return f"{_change(fit.time_s / chosen.time_s, 'time')} {money}" if chosen.time_s else money.removeprefix("for ")
 
 

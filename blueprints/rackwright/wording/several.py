@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.selection.near_ties import is_already_owned
 from rackwright.wording.formatting import STRATEGIES, machines, usd
 
 
@@ -16,10 +17,24 @@ def together_text(plan: SizingPlan) -> str:
     total = usd(chosen.stack_usd, 0) if chosen.stack_usd is not None else "an unpublished price"
     count, region = len(chosen.each_workload), chosen.candidate.region
     cheapest = {"cost": "the cheapest", "time": "the fastest", "balanced": "the best"}[plan.optimize_for]
-    return (
+    order = f"{cheapest} combination" if plan.near_tie is None else "a combination"
+    text = (
         f"{count} workloads share one cluster in {region}{owned}: {pools}. Their machines cost {total} a month together, "
-        f"{cheapest} combination that keeps the budget, the quotas and the accelerator limit."
+        f"{order} that keeps the budget, the quotas and the accelerator limit."
     )
+    return " ".join((text, *_near_tie(plan, chosen)))
+
+
+def _near_tie(plan: SizingPlan, chosen: Fit) -> Iterator[str]:
+    """The combination that is better within the uncertainty of the estimates, and why the chosen one ranks before it."""
+    if (better := plan.near_tie) is None:
+        return
+    pools = "; ".join(_pool_text(fit) for fit in better.each_pool)
+    value = {"cost": "cheaper", "time": "faster", "balanced": "better"}[plan.optimize_for]
+    owned = sum(map(is_already_owned, chosen.each_workload)) > sum(map(is_already_owned, better.each_workload))
+    reason = "capacity that is already paid for" if owned else f"the {'smaller' if plan.optimize_for == 'cost' else 'cheaper'} combination"
+    cost = f"{usd(better.stack_usd, 0)} a month" if better.stack_usd is not None else "an unpublished price"
+    yield f"{pools}, for {cost}, is {value} by less than the uncertainty of the estimates, so {reason} ranks first."
 
 
 def _pool_text(fit: Fit) -> str:

@@ -40,6 +40,8 @@ SERVER_ACCELERATORS = 8
 ATTENTION_GAIN = {"Blackwell Ultra": 2.0, "Grace Blackwell Ultra": 2.0}
 """Architecture -> rate of attention over that of its generation. Blackwell Ultra doubles the exponentials per second, and NVIDIA states 2x
 attention layers (Inside NVIDIA Blackwell Ultra, developer.nvidia.com, August 2025). Grouped folds choose it over 1 and 1.5."""
+NEURON_CORES = {"neuroncore-v1": 4}
+"""NeuronCores of generations that the released compiler does not support, so that the catalog names none (AWS Neuron, Inferentia1)."""
 UNNAMED = "GPU, not named"
 """Name for published runs that give only the memory size. All other numbers are those of A100."""
 SPELLINGS = (
@@ -86,6 +88,8 @@ class AcceleratorRates:
     vendor: str = ""
     attention_gain: float = 1.0
     """Rate of attention over that of the generation."""
+    cores: int = 1
+    """NeuronCores; 1 on other accelerators."""
 
     @property
     def is_tpu(self) -> bool:
@@ -179,6 +183,8 @@ def chip(a: AcceleratorRates, numbers: str = "bf16", memory_bytes: float | None 
         vendor=next((i + 1.0 for i, prefix in enumerate(OTHER_VENDORS) if a.generation.startswith(prefix)), 0.0),
         watts=cap or a.tdp_watts or float("inf"),
         attention_gain=a.attention_gain,
+        cores=float(a.cores),
+        vector_flops=(a.peak("fp32") or 0.0) if a.vendor == "NVIDIA" else 0.0,
     )
 
 
@@ -277,6 +283,7 @@ def of(row: Row, catalog: Catalog) -> AcceleratorRates | None:
         sustained_share=_sustained_share(row, catalog),
         vendor=row.vendor,
         attention_gain=ATTENTION_GAIN.get(row.architecture, 1.0),
+        cores=row.neuron_cores or NEURON_CORES.get(row.generation, 1),
     )
 
 

@@ -7,6 +7,7 @@ from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.config.accelerators import INFERENCE_ONLY, UNNAMED, AcceleratorRates, links, nearest_format
 from rackwright.estimator.config.configuration import HardwareConfig, SampleConfig, ServingConfig, ServingLayout, TrainingConfig
 from rackwright.estimator.config.conflicts import conflict_problems
+from rackwright.estimator.model.block_scales import BLOCK, uneven_shard
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.layer_parameters import TARGET_GROUPS, target_matrices
 
@@ -139,8 +140,8 @@ def _adapter_problems(config: TrainingConfig, n: ModelDimensions) -> Iterator[Pr
         yield Problem("E-length", reason, at / "virtual_tokens", f"at most {config.sequence}")
 
 
-def serving_problems(config: ServingConfig, n: ModelDimensions, a: AcceleratorRates) -> Iterator[Problem]:
-    """Yield every constraint that a serving configuration violates."""
+def serving_problems(config: ServingConfig, n: ModelDimensions, a: AcceleratorRates, native: str = "bf16") -> Iterator[Problem]:
+    """Yield every constraint that a serving configuration violates. native: format of the published weights."""
     needed = config.input_tokens + config.output_tokens
     yield from _model_problems(n)
     yield from _hardware_problems(config.hardware, a, config.weight_numbers, "weight_numbers")
@@ -169,6 +170,20 @@ def serving_problems(config: ServingConfig, n: ModelDimensions, a: AcceleratorRa
             yield Problem("E-pools", reason, At() / "hardware" / "count", f"count: {both}")
     else:
         yield from _replica_layout_problems(config.layout, config.hardware.count, n, At() / "layout")
+    if native == "fp8" == config.weight_numbers:
+        yield from _block_problems(config, n)
+
+
+def _block_problems(config: ServingConfig, n: ModelDimensions) -> Iterator[Problem]:
+    """Yield layouts that split a block of FP8 weights, which has one scale."""
+    pools = (("prefill", config.prefill), ("decode", config.decode))
+    layouts = [(At() / name / "layout", pool.layout) for name, pool in pools if pool] or [(At() / "layout", config.layout)]
+    for at, w in layouts:
+        width, shard = uneven_shard(n, w.tensor, w.expert)
+        if shard:
+            even = ", ".join(str(t) for t in range(1, w.tensor) if w.tensor % t == 0 and not uneven_shard(n, t, min(w.expert, t))[1])
+            reason = f"tensor {w.tensor} splits {width:,.0f} columns into {shard:g}, no multiple of the {BLOCK} that share an FP8 scale"
+            yield Problem("E-split", reason, at / "tensor", f"one of {even}")
 
 
 def _replica_layout_problems(w: ServingLayout, count: int, n: ModelDimensions, at: At) -> Iterator[Problem]:

@@ -197,7 +197,7 @@ def serving_case(
     a = found_accelerator(h, catalog)
     chip, links = chip_and_links(a, h, config.weight_numbers)
     if checked:
-        raise_problems(serving_problems(config, n, a))
+        raise_problems(serving_problems(config, n, a, architecture.weights_format))
     w = pool.layout if pool else config.layout
     replicas = max((pool.accelerators if pool else h.count) // (w.tensor * w.pipeline * w.attention_data), 1)
     kv = config.kv_numbers or ("fp8" if e.family in FP8_CACHE_ENGINES and config.weight_numbers in ("fp8", "fp4") else "bf16")

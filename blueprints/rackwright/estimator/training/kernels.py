@@ -36,6 +36,9 @@ FINE_FROM_FLOPS = 1500e12
 """Peak bf16 FLOP/s from which tensor cores support scales per block: Blackwell, CDNA 4."""
 WIDTH_MULTIPLE = 8.0
 """Widths are multiples of this; the remainder of a parameter count comes from biases."""
+UNALIGNED_SLOWDOWN = 1.25
+"""Time of a layer whose heads are no multiple of 8 wide, without FlashAttention: tensor cores need 16-bit dimensions that are multiples of
+8 (NVIDIA, Matrix Multiplication Background). BLOOM's sweep lost 10 to 30 % to awkward head widths; no run of the files shows it alone."""
 SCORE_BYTES = 16.0
 """Bytes per attention score without FlashAttention: scale, mask, softmax and their gradients, 16 bit, read and written."""
 ACCUMULATE_BYTES = 8.0
@@ -74,6 +77,8 @@ def micro_batch_time(case: TrainingCase, k: Any) -> MicroBatchTime:
     attention = share * attention_flops(n, case.sequence) / r.attention
     has_flash = np.greater(case.flash, 0) & ~(np.greater(case.released, 0) & np.less(case.released, FLASH_SINCE))
     scores = share * np.where(has_flash, 0.0, SCORE_BYTES * n.heads * case.sequence * n.layers) / r.memory
+    unaligned = np.where(has_flash | np.equal(np.mod(n.head_dim, WIDTH_MULTIPLE), 0), 1.0, UNALIGNED_SLOWDOWN)
+    products, attention, scores = products * unaligned, attention * unaligned, scores * unaligned
     moved = (tokens * PASSES * ELEMENT_BYTES * _values_moved_per_token(case, k, slowdown) + _weight_bytes(case, k)) / r.memory
     moved = moved + adapter_seconds(case, r, k)
     launches = n.layers * k.layer_s + n.moe_layers * k.expert_layer_s * slowdown

@@ -6,7 +6,7 @@ from typing import Any
 from rackwright.cost import Bill
 from rackwright.report.alternatives import frontier_rows, goodput_text, rejection_rows
 from rackwright.report.document.several import several_contents
-from rackwright.report.goals import limits, requested_goals, tightest
+from rackwright.report.goals import limits, requested_goals, tightest_of
 from rackwright.report.groups import Group, cheapest, groups, region, runner_up
 from rackwright.report.preview_text import doubts, quota_words
 from rackwright.report.terminal.bill import bill_rows, bill_sums, by_usage, examples, fallback_text, no_price
@@ -142,7 +142,7 @@ def _fit_lines(fit: Fit, spec: Spec, it: WorkloadFacts, refusal: str) -> list[tu
         ("Parallel layout", f"{replicas}{c.parallelism}{fabric}, {c.precision}"),
         ("Goodput", goodput_text(fit)),
         ("Rate", rate_text(fit, it)),
-        ("Tightest constraint", tightest(limits(spec, fit))),
+        ("Tightest constraint", tightest_of(spec, fit)),
     ]
 
 

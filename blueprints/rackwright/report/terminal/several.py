@@ -5,7 +5,7 @@ from functools import partial
 
 from rich.console import Console
 
-from rackwright.report.goals import limits, limits_of_workload, tightest
+from rackwright.report.goals import tightest_of
 from rackwright.report.groups import shape
 from rackwright.report.preview_text import quota_increases, quota_words
 from rackwright.report.terminal.bill import bill_text, show_bill
@@ -92,12 +92,6 @@ def budget_text(spec: Spec, preview: StackPreview | None) -> str:
         return ""
     total = preview.bill.total_usd
     return f"{usd(total, 0)} of {usd(spec.goals.max_cost, 0)} a month, the whole bill ({percent(total / spec.goals.max_cost)})"
-
-
-def tightest_of(spec: Spec, fit: Fit) -> str:
-    """The tightest limit of a fit; of several workloads without the budget, which they share."""
-    names = [workload.name for workload in spec.workloads]
-    return tightest(limits_of_workload(spec, names.index(fit.workload), fit) if spec.is_several else limits(spec, fit))
 
 
 def workloads_text(plan: SizingPlan) -> str:

@@ -38,6 +38,11 @@ def near_ties(fits: Sequence[Fit], optimize_for: str) -> tuple[Fit, ...]:
     return found if len(found) > 1 else ()
 
 
+def tolerance_of_all(best: Sequence[Fit], optimize_for: str) -> float:
+    """Share of the best value that the estimates of a combination cannot tell apart: that of its least certain fit."""
+    return max(_tolerance(fit, optimize_for) for fit in best)
+
+
 def _tolerance(best: Fit, optimize_for: str) -> float:
     """Share of the best value that its estimate cannot tell apart; 0 for the monthly cost of a server, which is certain."""
     interval = {"cost": best.paid_usd, "time": best.finish_s}.get(optimize_for)
@@ -53,6 +58,14 @@ def tie_order(fit: Fit, optimize_for: str) -> tuple:
     c, cost = fit.candidate, fit.paid_usd.p50 if fit.paid_usd else 0.0
     size = (c.nodes, c.accelerators)
     return (not is_already_owned(fit), *((size, cost) if optimize_for == "cost" else (cost, size)))
+
+
+def tie_order_of_all(fits: Sequence[Fit], optimize_for: str) -> tuple:
+    """Order of equal combinations, one fit per workload: as `tie_order`, with the sums over the workloads."""
+    orders = [tie_order(f, optimize_for) for f in fits]
+    nodes, accelerators = (sum(amounts) for amounts in zip(*((f.candidate.nodes, f.candidate.accelerators) for f in fits), strict=True))
+    size, cost = (nodes, accelerators), sum(f.paid_usd.p50 for f in fits if f.paid_usd)
+    return (sum(order[0] for order in orders), *((size, cost) if optimize_for == "cost" else (cost, size)))
 
 
 def beaten_by(chosen: Fit, others: Iterable[Fit], optimize_for: str) -> Fit | None:

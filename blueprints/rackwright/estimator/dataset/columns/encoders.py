@@ -7,7 +7,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
 from rackwright.estimator.dataset.columns.hardware import accelerator_name
-from rackwright.estimator.dataset.columns.samples import NEURON_CORES, has_fused_attention, sample_engine_family, sample_number_format
+from rackwright.estimator.dataset.columns.samples import has_fused_attention, sample_chip, sample_engine_family, sample_number_format
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.sample_case import SampleCase
 
@@ -51,11 +51,11 @@ FILLING_FLOPS = 1e14
 """FLOPs of a forward pass of a blank batch, large enough to fill an accelerator. Assumption of rackwright, 2026-11."""
 SPEECH = {
     "rnn": SpeechWork(ModelDimensions(total=49e6, trunk=49e6, flops_per_sample=13.6e9, vocab=29), 3.4e6, 2200.0),
-    "whisper": SpeechWork(ModelDimensions(total=1.54e9, trunk=1.54e9, flops_per_sample=2.42e12, vocab=51866), 5.5e8, 20_700.0),
+    "whisper": SpeechWork(ModelDimensions(total=1.54e9, trunk=1.54e9, flops_per_sample=2.42e12, vocab=51866), 1.04e10, 20_700.0),
 }
 """Speech models of MLPerf. RNN-T: 0.94 G multiply-adds per second of audio from its LSTM widths, 7.2 s per utterance (LibriSpeech
 dev-clean), one kernel per step of an LSTM and six per step of greedy decoding. Whisper large v3: 1,500 positions through 32 layers of
-1,280, and 80 tokens of text."""
+1,280, and 80 tokens of text, each of which reads the keys and values of those positions in 32 layers: 9.8e9 elements."""
 
 
 def is_encoder_row(row: PrintedRow) -> bool:
@@ -80,7 +80,7 @@ def encoder_case(row: PrintedRow, catalog: Catalog | None = None) -> SampleCase:
     else:
         network, written, kernels = _dimensions(shape, tokens), _activations(shape, tokens, row), 6.0 * shape.layers
     return SampleCase(
-        network=network, chip=accelerators.chip(a, numbers), batch=_batch(row, network, count, training),
+        network=network, chip=sample_chip(row, a, numbers), batch=_batch(row, network, count, training, a.cores),
         task="training" if training else "inference", numbers=numbers, engine=_engine(row), operation="encoder",
         accelerators=float(count), activations=written, kernels=kernels, latency_bound=float("server" in row.lower("scenario")),
     )  # fmt: skip
@@ -101,7 +101,7 @@ def _activations(shape: EncoderShape, tokens: float, row: PrintedRow) -> float:
     return 9.0 * shape.layers * shape.hidden * tokens + scores
 
 
-def _batch(row: PrintedRow, network: ModelDimensions, count: int, training: bool) -> float:
+def _batch(row: PrintedRow, network: ModelDimensions, count: int, training: bool, cores: int) -> float:
     """Return the samples per accelerator and pass. A blank batch fills the accelerator."""
     if training:
         whole = row.number("global_batch")
@@ -109,7 +109,7 @@ def _batch(row: PrintedRow, network: ModelDimensions, count: int, training: bool
     else:
         printed = row.number("batch_size")
     filling = min(max(FILLING_FLOPS / network.flops_per_sample, 1.0), 256.0 if training else 1024.0)
-    on_cores = NEURON_CORES if "over the cores" in row.lower("scenario") else 1  # each core runs its own batch
+    on_cores = cores if "over the cores" in row.lower("scenario") else 1  # each core runs its own batch
     return (printed or filling) * on_cores
 
 

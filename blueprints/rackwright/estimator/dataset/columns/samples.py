@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from rackwright.catalog.networks import ImageNetwork, find_network
 from rackwright.catalog.read import Catalog
+from rackwright.estimator.case import Chip
 from rackwright.estimator.config import accelerators
-from rackwright.estimator.config.sample_engines import sample_engine
+from rackwright.estimator.config.accelerators import AcceleratorRates
+from rackwright.estimator.config.sample_engines import sample_engine, sums_in_16_bit
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
 from rackwright.estimator.dataset.columns.hardware import accelerator_name
 from rackwright.estimator.model.dimensions import ModelDimensions
@@ -28,8 +30,6 @@ USUAL_STEPS = {"pixart": 20.0, "sd3": 28.0, "flux": 28.0, "ddpm": 1000.0, "stabl
 """Default num_inference_steps of the pipelines in diffusers, for rows without steps, which are not scored."""
 DECODER_FLOPS_PER_PIXEL = 2.5e12 / 512**2
 """FLOPs of the latent decoder of Stable Diffusion per pixel, counted from its configuration (vae/config.json)."""
-NEURON_CORES = 2
-"""NeuronCores of Inferentia2 and Trainium1 (AWS Neuron documentation, NeuronCore-v2)."""
 GUIDED = ("unet", "pixart", "sd3")
 """Operations and networks that run a guided step as two samples. FLUX is distilled: one sample."""
 TOKENS_PER_ATTENTION = 9 * 64
@@ -54,8 +54,8 @@ def sample_case(row: PrintedRow, catalog: Catalog | None = None) -> SampleCase:
     is_whole = network.is_diffusion and per_image > 1
     return SampleCase(
         network=ModelDimensions(total=network.parameters, trunk=network.parameters, flops_per_sample=network.flops),
-        chip=accelerators.chip(a, numbers, power_watts=MAXQ_WATTS if "max-q" in row.lower("hardware").replace("maxq", "max-q") else None),
-        batch=_batch(row, network, count, training),
+        chip=sample_chip(row, a, numbers),
+        batch=_batch(row, network, count, training, a.cores),
         task=_task(row, training),
         numbers=numbers,
         engine=sample_engine_family(row),
@@ -69,6 +69,14 @@ def sample_case(row: PrintedRow, catalog: Catalog | None = None) -> SampleCase:
         once_flops=DECODER_FLOPS_PER_PIXEL * network.image_px**2 if is_whole else 0.0,
         latency_bound=float("server" in row.lower("scenario")),
     )
+
+
+def sample_chip(row: PrintedRow, a: AcceleratorRates, numbers: str) -> Chip:
+    """Return the accelerator of a row. GeForce cards multiply in fp16 at twice their rate where an engine sums in fp16."""
+    is_max_q = "max-q" in row.lower("hardware").replace("maxq", "max-q")
+    found = accelerators.chip(a, numbers, power_watts=MAXQ_WATTS if is_max_q else None)
+    is_doubled = numbers == "fp16" and "GeForce" in a.name and sums_in_16_bit(f"{row.text('framework')} {row.text('compile')}")
+    return replace(found, peak_flops=2 * found.peak_flops) if is_doubled else found
 
 
 def _network(row: PrintedRow) -> ImageNetwork:
@@ -90,14 +98,14 @@ def _network(row: PrintedRow) -> ImageNetwork:
     return replace(found, parameters=1e6 * parameters) if parameters else found
 
 
-def _batch(row: PrintedRow, network: ImageNetwork, count: int, training: bool) -> float:
+def _batch(row: PrintedRow, network: ImageNetwork, count: int, training: bool, cores: int) -> float:
     """Return the samples per accelerator and pass. A blank batch fills the accelerator."""
     printed = row.number("batch_size")
     if not printed:
         return min(max(UNSPECIFIED_WORK[training] / network.flops, 1.0), MAX_UNSPECIFIED_BATCH[training])
     texts = f"{row.lower('metric')} {row.notes}"
     if "over the cores" in row.lower("scenario"):
-        return NEURON_CORES * printed  # each core runs its own batch
+        return cores * printed  # each core runs its own batch
     is_global = bool(GLOBAL_BATCH.search(texts)) or "detectron2" in row.lower("framework")
     return printed / count if is_global else printed
 
@@ -149,9 +157,9 @@ def has_fused_attention(row: PrintedRow) -> bool:
     framework = row.lower("framework")
     if "default attention" in framework:
         return False
-    release = re.search(r"pytorch (?:nightly )?(\d+)", framework)
+    release = re.search(r"pytorch \(?(?:nightly )?(\d+)", framework)
     if release and "xformers" not in framework:
         return int(release.group(1)) >= 2 or "nightly" in framework or "neuron" in framework
     return row.lower("compile") not in ("", "no") or bool(
-        re.search("xformers|diffusers|mlperf|tensorrt|jax", f"{framework} {row.lower('scenario')}")
+        re.search("xformers|sdpa|diffusers|mlperf|tensorrt|jax", f"{framework} {row.lower('scenario')}")
     )

@@ -23,6 +23,7 @@ from rackwright.sizing.search.serving.replicas import (
     MAX_REPLICAS,
     ReplicaLoad,
     ServingLayouts,
+    block_scaled_shard,
     distinct_shapes,
     interval_factors,
     serving_layouts,
@@ -239,6 +240,10 @@ def _memory_rejection(s: ServingLayouts, memory: ReplicaMemory, row: int, target
 
 
 def _no_layout(job: ServingJob, target: Target) -> Outcome:
+    width, shard = block_scaled_shard(job, job.tensor or 1)
+    if shard:
+        split = Rejection(Limit.GEOMETRY, reason=Reason.REPLICA_BLOCKS, subject=str(job.tensor), detail=f"{shard:g}", amount=width)
+        return Outcome(rejections=(split,))
     tensor, heads = str(job.tensor), str(job.network.heads)
     pin = Rejection(Limit.GEOMETRY, reason=Reason.REPLICA_TENSOR, subject=tensor, detail=heads, amount=target.per_node)
     return Outcome(rejections=(pin,))

@@ -11,6 +11,7 @@ import numpy as np
 
 from rackwright.estimator.calibration.coefficients import Calibration, FittedModel
 from rackwright.estimator.case import Num
+from rackwright.estimator.model.block_scales import uneven_shard
 from rackwright.estimator.serving import decode, memory
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.first_token import TtftCoefficients, extra_parts, first_token_seconds
@@ -72,12 +73,17 @@ def replica_shapes(job: ServingJob, machines: TargetArrays) -> ReplicaShapes:
     return ReplicaShapes(target.astype(int), tensor, pipeline)
 
 
+def block_scaled_shard(job: ServingJob, tensor: int) -> tuple[float, float]:
+    """Width of a network of FP8 blocks, and of its shard that splits a block; zeros where no block is split."""
+    return uneven_shard(job.network, tensor) if job.native == "fp8" and job.precision in ("auto", "fp8") else (0.0, 0.0)
+
+
 def _layouts(job: ServingJob, per_node: int) -> list[tuple[int, int]]:
     n = job.network
 
     def fits(t: int) -> bool:
         keys = not n.kv_heads or n.kv_heads % t == 0 or t % n.kv_heads == 0
-        return per_node % t == 0 and (n.heads or 1) % t == 0 and keys
+        return per_node % t == 0 and (n.heads or 1) % t == 0 and keys and not block_scaled_shard(job, t)[1]
 
     tensors = [t for t in range(1, per_node + 1) if fits(t) and job.tensor in (None, t)]
     stages = [job.pipeline] if job.pipeline else [1 << i for i in range(per_node.bit_length()) if 1 << i <= max(n.layers, 1)]
