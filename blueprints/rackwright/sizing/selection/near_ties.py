@@ -61,9 +61,9 @@ def tie_order(fit: Fit, optimize_for: str) -> tuple:
 
 
 def tie_order_of_all(fits: Sequence[Fit], optimize_for: str) -> tuple:
-    """Order of equal combinations, one fit per workload: as `tie_order`, with the sums over the workloads."""
-    orders = [tie_order(f, optimize_for) for f in fits]
-    nodes, accelerators = (sum(amounts) for amounts in zip(*((f.candidate.nodes, f.candidate.accelerators) for f in fits), strict=True))
+    """Order of equal combinations, one fit per workload: as `tie_order`, with the sums over the workloads and their pools."""
+    orders, pools = [tie_order(f, optimize_for) for f in fits], [f.candidate for f in fits if f.pool_owner == f.workload]
+    nodes, accelerators = sum(pool.nodes for pool in pools), sum(pool.accelerators for pool in pools)
     size, cost = (nodes, accelerators), sum(f.paid_usd.p50 for f in fits if f.paid_usd)
     return (sum(order[0] for order in orders), *((size, cost) if optimize_for == "cost" else (cost, size)))
 
