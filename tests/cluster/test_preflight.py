@@ -7,7 +7,7 @@ from rackwright_pulumi.kubernetes.objects import namespace_body
 from tests import own_plans, plans
 from tests.cluster.api import wait_until
 from tests.cluster.nodes import container
-from tests.preflight.test_objects import made
+from tests.preflight.test_objects import gated_case, made
 
 CASES = {"eks": plans.training_case, "own servers": own_plans.own_training_case}
 
@@ -26,7 +26,7 @@ def test_every_object_of_a_check_is_accepted(api, name):
 @pytest.fixture
 def pods(api):
     """Two nodes of the pool, one of which passed, and a function that starts a pod with a node selector."""
-    plan = plans.training_plan()
+    plan = plans.compiled(gated_case())
     flavors = {m.key: m.body["spec"]["nodeLabels"] for m in plan.manifests if m.body["kind"] == "ResourceFlavor"}
     for name, labels in (("gate-passed", {PREFLIGHT_LABEL: "passed"}), ("gate-new", {})):
         labels = {"kubernetes.io/hostname": name, "rackwright/role": "accelerator", **labels}

@@ -13,6 +13,13 @@ EFA_NODE_HUGE_PAGES, HUGE_PAGES_MIB = 5128, 5120
 RDMA_RESOURCE, RDMA_DEVICE_CLASS, RDMA_CLAIM = "mrdma.google.com/interface", "mrdma.google.com", "rdma"
 """RDMA interfaces on GKE: the name under which queues count them, device class (GoogleCloudPlatform/container-engine-accelerators@992db812
 gpudirect-rdma), and name of the claim template."""
+NODE_POOL_LABEL = "cloud.google.com/gke-nodepool"
+TPU_LABEL, TPU_TOPOLOGY_LABEL = "cloud.google.com/gke-tpu-accelerator", "cloud.google.com/gke-tpu-topology"
+"""Labels that GKE sets on its nodes: the node pool, and the kind and topology of a TPU slice
+(https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus)."""
+DEFAULT_INTERFACE_ANNOTATION, INTERFACES_ANNOTATION = "networking.gke.io/default-interface", "networking.gke.io/interfaces"
+"""Annotations of a pod with its interfaces in the networks of its node
+(https://cloud.google.com/kubernetes-engine/docs/how-to/setup-multinetwork-support-for-pods)."""
 MANAGED_NETWORKS_LABEL = "cloud.google.com/gke-networking-dra-driver"
 """Node label with which GKE gives further interfaces to pods by DRA (GoogleCloudPlatform/cluster-toolkit@1047080 gke-node-pool)."""
 RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}

@@ -13,6 +13,7 @@ from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.kubernetes.gcp.fabric import DAEMON_CAPABILITIES, NODE_FOLDERS
 from rackwright.compile.kubernetes.manifests import Body
 from rackwright.compile.operators.versions import FABRIC_IMAGES
+from rackwright.stackplan.labels import DEFAULT_INTERFACE_ANNOTATION, INTERFACES_ANNOTATION
 
 DEFAULT_INTERFACE = "eth0"
 LIBRARIES = {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"}
@@ -126,7 +127,7 @@ def _interfaces(job: JobContext) -> dict[str, str]:
     """Annotations that give a pod the default interface and one in each accelerator network, from eth1 on."""
     names = ["default", *(network.name for network in job.stack.network.accelerator_networks)]
     listed = [{"interfaceName": f"eth{number}", "network": name} for number, name in enumerate(names)]
-    return {"networking.gke.io/default-interface": DEFAULT_INTERFACE, "networking.gke.io/interfaces": json.dumps(listed)}
+    return {DEFAULT_INTERFACE_ANNOTATION: DEFAULT_INTERFACE, INTERFACES_ANNOTATION: json.dumps(listed)}
 
 
 def _devices(job: JobContext, fabric: Fabric) -> dict[str, str]:

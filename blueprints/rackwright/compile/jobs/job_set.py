@@ -12,7 +12,7 @@ from rackwright.compile.jobs.paths import SCRATCH, SHARED, shared_claims
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.kubernetes.own.rails import NETWORKS_ANNOTATION
 from rackwright.compile.operators.queues import HOST_LABEL, HUGE_PAGES_MIB, QueueQuota
-from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, RESOURCES_ANNOTATION, ROLE_LABEL
+from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, NODE_POOL_LABEL, RESOURCES_ANNOTATION, ROLE_LABEL
 
 API = "jobset.x-k8s.io/v1alpha2"
 """The API that the pinned chart serves."""
@@ -181,7 +181,7 @@ def _settings(job: JobContext) -> dict[str, str]:
 
 def _exclusive(job: JobContext) -> dict[str, str]:
     """One TPU slice, which is a node pool, per replicated job."""
-    return {EXCLUSIVE_ANNOTATION: "cloud.google.com/gke-nodepool"} if job.pool.topology and job.pool.multi_host else {}
+    return {EXCLUSIVE_ANNOTATION: NODE_POOL_LABEL} if job.pool.topology and job.pool.multi_host else {}
 
 
 def _grace_s(job: JobContext) -> int:

@@ -9,7 +9,17 @@ from rackwright.compile.kubernetes.manifests import Body, obj, priority_class
 from rackwright.compile.nodes.allocatable import cpus_for_jobs, memory_gib_for_jobs
 from rackwright.compile.operators.capacity_check import AFTER_KUEUE, API, CAPACITY_CHECK, CHECK_KEY, capacity_check
 from rackwright.stackplan import ManifestPlan, PoolPlan
-from rackwright.stackplan.labels import EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, PASSED, POOL_LABEL, PREFLIGHT_LABEL, ROLE_LABEL
+from rackwright.stackplan.labels import (
+    EFA_RESOURCE,
+    HUGE_PAGES,
+    HUGE_PAGES_MIB,
+    PASSED,
+    POOL_LABEL,
+    PREFLIGHT_LABEL,
+    ROLE_LABEL,
+    TPU_LABEL,
+    TPU_TOPOLOGY_LABEL,
+)
 
 LAYER_LABEL, HOST_LABEL = "topology.k8s.aws/network-node-layer-{}", "kubernetes.io/hostname"
 """Layer 1 is the spine, the last one the leaf (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
@@ -103,7 +113,7 @@ def _flavor(name: str, pool: PoolPlan, topology: bool) -> ManifestPlan:
     known = {DEFAULT_FLAVOR: sized, PREFLIGHT: sized, CHECKED_FLAVOR: sized | {PREFLIGHT_LABEL: PASSED}}
     labels = dict(known.get(name, {POOL_LABEL: name}))
     if pool.topology:
-        labels |= {"cloud.google.com/gke-tpu-accelerator": pool.accelerator_label, "cloud.google.com/gke-tpu-topology": pool.topology}
+        labels |= {TPU_LABEL: pool.accelerator_label, TPU_TOPOLOGY_LABEL: pool.topology}
     spec: Body = {"nodeLabels": labels, "tolerations": pool.tolerations} | ({"topologyName": "fabric"} if topology else {})
     after = (*AFTER_KUEUE, "queue.topology") if topology else AFTER_KUEUE
     return ManifestPlan(_key("flavor", name), obj(API, "ResourceFlavor", name, spec=spec), after)
