@@ -1,6 +1,8 @@
 """The policy of a team's pods on a real API server: what RDMA needs is admitted, and nothing else beyond `baseline`."""
 
 import pytest
+from rackwright.compile.kubernetes.gcp.fabric import fabric_rights
+from rackwright.compile.kubernetes.tenancy import least_rights
 from rackwright_pulumi.kubernetes.objects import namespace_body
 
 from tests import plans
@@ -67,3 +69,24 @@ def test_everything_else_is_refused_with_its_reason(api, team, name):
 def test_init_containers_are_checked_too(api, team):
     init = container({"cpu": "1"}) | {"name": "first", "securityContext": {"privileged": True}}
     assert "privileged container" in answer(api, team, {"initContainers": [init]})
+
+
+@pytest.mark.parametrize("machine", ["a3-highgpu-8g", "a3-megagpu-8g", "a3-ultragpu-8g"])
+def test_a_job_on_gke_mounts_the_folders_of_its_fabric_and_no_others(api, machine):
+    case = plans.gke_training_case(machine, capacity="spot")
+    space = f"team-{machine.partition('-8g')[0]}"
+    api.must_apply(namespace_body(space, "privileged", is_of_team=True))
+    api.must_apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer", "namespace": space}})
+    api.must_apply({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "job-normal"}, "value": 100})
+    assert wait_until(lambda: api.items("v1", "ServiceAccount", space))
+    layout = plans.Catalog.default().layout_by_machine[machine]
+    policies = [manifest.body for manifest in least_rights(space, "privileged", fabric_rights(layout.fabric))]
+    api.must_apply(*policies)
+    assert wait_until(lambda: "hostNetwork" in answer(api, space, {"hostNetwork": True})), "the policy is active"
+    spec = cases.template(cases.job(case))["spec"]
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "worker", "namespace": space}, "spec": spec}
+    body["metadata"]["annotations"] = {"batch.kubernetes.io/job-completion-index": "0"}
+    assert api.apply(body, dry_run=True).message == ""
+    assert "hostPath" in answer(api, space, {"volumes": [{"name": "etc", "hostPath": {"path": "/etc"}}]})
+    for policy in policies:
+        api.delete(policy)

@@ -79,3 +79,25 @@ def test_a_job_on_one_machine_needs_none_of_it():
     spec = cases.pod(plans.gke_training_case(nodes=1))
     assert "initContainers" not in spec
     assert not any("hostPath" in volume for volume in spec["volumes"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_policy_of_the_namespace_names_what_pods_mount_and_add(name):
+    """tests/cluster shows the same on an API server."""
+    made = cases.template(cases.job(CASES[name]()))["spec"]
+    expressions = str(cases.context(CASES[name]()).object("rights.team-nlp")["spec"]["validations"])
+    for volume in made["volumes"]:
+        assert "hostPath" not in volume or f"'{volume['hostPath']['path']}'" in expressions
+    for container in (*made["containers"], *made.get("initContainers", ())):
+        assert all(f"'{right}'" in expressions for right in container["securityContext"].get("capabilities", {}).get("add", ()))
+
+
+@pytest.mark.parametrize("name", ["tcpx", "tcpxo"])
+def test_job_and_daemon_fit_a_node_and_the_queue(name):
+    """Kueue sums the requests of a container that restarts always and of the others; a limit range fills in missing ones."""
+    context, spec = cases.context(CASES[name]()), cases.pod(CASES[name]())
+    (group,) = context.object("queue.cluster-queue")["spec"]["resourceGroups"]
+    quota = {row["name"]: row["nominalQuota"] for row in group["flavors"][0]["resources"]}
+    requests = [each["resources"]["requests"] for each in (spec["containers"][0], spec["initContainers"][0])]
+    assert sum(int(each["cpu"]) for each in requests) * context.nodes == quota["cpu"]
+    assert sum(int(each["memory"].removesuffix("Gi")) for each in requests) * context.nodes == int(quota["memory"].removesuffix("Gi"))

@@ -14,7 +14,8 @@ BASELINE_CAPABILITIES = (
 """Capabilities that pods of the level `baseline` may add (kubernetes.io/docs/concepts/security/pod-security-standards/#baseline)."""
 MEMORY_CAPABILITIES = ("IPC_LOCK", "SYS_RESOURCE")
 """Of pods that lock memory: for RDMA, and for libtpu, which raises its limit."""
-POLICY = "team-pods"
+POLICY = "team-pods-{}"
+"""Name of the policy, by namespace: policies belong to the cluster, which several stacks may share."""
 HOST_FIELDS = ("hostNetwork", "hostPID", "hostIPC")
 
 
@@ -82,8 +83,9 @@ def least_rights(namespace: str, level: str, rights: FabricRights = NO_RIGHTS) -
         },
         "validations": [{"expression": text, "message": f"The pod {what}; namespace {namespace} forbids it"} for text, what in rules],
     }
-    policy = obj(ADMISSION, "ValidatingAdmissionPolicy", POLICY, spec=spec)
-    bound = obj(ADMISSION, "ValidatingAdmissionPolicyBinding", POLICY, spec={"policyName": POLICY, "validationActions": ["Deny"]})
+    name = POLICY.format(namespace)
+    policy = obj(ADMISSION, "ValidatingAdmissionPolicy", name, spec=spec)
+    bound = obj(ADMISSION, "ValidatingAdmissionPolicyBinding", name, spec={"policyName": name, "validationActions": ["Deny"]})
     key = f"rights.{namespace}"
     return ManifestPlan(key, policy), ManifestPlan(f"{key}.binding", bound, (key,))
 
