@@ -80,13 +80,15 @@ def test_a_job_on_gke_mounts_the_folders_of_its_fabric_and_no_others(api, machin
     api.must_apply({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "job-normal"}, "value": 100})
     assert wait_until(lambda: api.items("v1", "ServiceAccount", space))
     layout = plans.Catalog.default().layout_by_machine[machine]
-    policies = [manifest.body for manifest in least_rights(space, "privileged", fabric_rights(layout.fabric))]
+    policies = [manifest.body for manifest in least_rights(space, "privileged", fabric_rights(layout.fabric, 8))]
     api.must_apply(*policies)
     assert wait_until(lambda: "hostNetwork" in answer(api, space, {"hostNetwork": True})), "the policy is active"
-    spec = cases.template(cases.job(case))["spec"]
-    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "worker", "namespace": space}, "spec": spec}
-    body["metadata"]["annotations"] = {"batch.kubernetes.io/job-completion-index": "0"}
+    template = cases.template(cases.job(case))
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "worker", "namespace": space}, "spec": template["spec"]}
+    body["metadata"]["annotations"] = {"batch.kubernetes.io/job-completion-index": "0"} | template["metadata"]["annotations"]
     assert api.apply(body, dry_run=True).message == ""
+    body["metadata"]["annotations"]["devices.gke.io/container.trainer"] = "- path: /dev/nvme0n1"
+    assert "annotation with devices of the node" in api.apply(body, dry_run=True).message
     assert "hostPath" in answer(api, space, {"volumes": [{"name": "etc", "hostPath": {"path": "/etc"}}]})
     for policy in policies:
         api.delete(policy)

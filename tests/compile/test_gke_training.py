@@ -34,7 +34,6 @@ def test_machines_have_the_networks_of_their_fabric(name):
     assert len(networks) == NETWORKS[name]
     assert [network.name for network in networks] == [f"vpc{number}" for number in range(1, len(networks) + 1)]
     assert {network.mtu for network in networks} <= {8244}
-    assert plan.cluster.multi_network == bool(networks)
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -107,3 +106,13 @@ def test_more_machines_than_addresses_are_refused():
 def test_machines_whose_nvlink_spans_machines_are_refused():
     with pytest.raises(UserError, match=r"C-machine.*NVLink joins 72 GPUs of a4x-highgpu-4g"):
         plans.compiled(plans.gke_training_case("a4x-highgpu-4g", capacity="reservation"))
+
+
+def test_flex_start_is_refused_until_the_queue_can_wait_for_its_nodes():
+    with pytest.raises(UserError, match=r"C-capacity.*existing nodes only"):
+        plans.compiled(plans.gke_training_case("a3-ultragpu-8g", capacity="flex-start"))
+
+
+@pytest.mark.parametrize("nodes", [1, 4])
+def test_every_cluster_has_multi_networking_which_cannot_be_turned_on_later(nodes):
+    assert plans.compiled(plans.gke_training_case(nodes=nodes)).cluster.multi_network

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from rackwright.compile.jobs.fabric_pod import SOURCED
+from rackwright.compile.kubernetes.gcp.fabric_pod import SOURCED
 
 from tests import plans
 from tests.jobs import cases

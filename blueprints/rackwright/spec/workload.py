@@ -114,8 +114,8 @@ class _Inference(_Workload):
     speculation: Speculation | None = None
     """Speculative decoding; default: none."""
     chunked_prefill: Flag | None = None
-    """Compute long prompts in parts, beside the decode steps of other requests; default: that of the server, and vLLM does. `false` is
-    sized, but a fleet with it is not built (C-server-option)."""
+    """Compute long prompts in parts, beside the decode steps of other requests; default: that of the server, and vLLM does. vLLM does
+    not officially support `false` (S-210)."""
     max_batched_tokens: Annotated[int, Field(ge=256, le=2**20, strict=True)] | None = None
     """Tokens of one iteration, and length of a part with chunked prefill; default: that of the server. vLLM uses 8,192, and 2,048 for a
     service below 70 GiB and on A100."""

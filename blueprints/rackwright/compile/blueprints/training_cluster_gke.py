@@ -42,7 +42,7 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
         tags=context.tags,
         buckets=buckets,
         identities=(IdentityPlan("trainer", grants(buckets), context.namespace, ACCOUNT),),
-        cluster=replace(cluster_plan(context), multi_network=bool(network.accelerator_networks)),
+        cluster=replace(cluster_plan(context), multi_network=True),  # cannot be turned on when the run grows to several machines
         pools=pools,
         addons=gke_addons(),
         namespaces=namespaces({context.namespace: pool.pod_security}, releases),
@@ -55,7 +55,7 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
             *(fabric_objects(pool, layout, network.accelerator_networks, context.namespace) if layout else ()),
             *storage,
             metrics_priority(),
-            rights=fabric_rights(layout.fabric) if layout else NO_RIGHTS,
+            rights=fabric_rights(layout.fabric, pool.accelerator_count) if layout else NO_RIGHTS,
         ),
         services=GKE_SERVICES,
         expected_fabric=fabric_expectation(context.machine),

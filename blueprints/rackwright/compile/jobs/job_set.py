@@ -5,10 +5,10 @@ import math
 
 from rackwright.clouds import profile
 from rackwright.compile.jobs.environment import MASTER_PORT, environment
-from rackwright.compile.jobs.fabric_pod import fabric_pod
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.launcher import command_of
 from rackwright.compile.jobs.paths import SCRATCH, SHARED, shared_claims
+from rackwright.compile.kubernetes.gcp.fabric_pod import fabric_pod
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.kubernetes.own.rails import NETWORKS_ANNOTATION
 from rackwright.compile.operators.queues import HOST_LABEL, HUGE_PAGES_MIB, QueueQuota

@@ -1,6 +1,8 @@
 """What keeps a team in its part of the cluster: quota, default account, and the least rights of pods that its fabric allows."""
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.stackplan import ManifestPlan, PoolPlan
@@ -40,10 +42,16 @@ def default_account(namespace: str) -> ManifestPlan:
 
 @dataclass(frozen=True)
 class FabricRights:
-    """What pods need of their node for its fabric besides locked memory. folders: that they may mount. capabilities: that they may add."""
+    """What pods need of their node for its fabric besides locked memory. folders: that they may mount. capabilities: that they may add.
+
+    devices_prefix: of annotations that give devices of the node to a container; empty where the cluster has none. devices: those that are
+    allowed, with their text.
+    """
 
     folders: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
+    devices_prefix: str = ""
+    devices: Mapping[str, str] = field(default_factory=dict)
 
 
 NO_RIGHTS = FabricRights()
@@ -73,6 +81,7 @@ def least_rights(namespace: str, level: str, rights: FabricRights = NO_RIGHTS) -
         ),
         (_of_containers("!has(c.ports) || c.ports.all(o, !has(o.hostPort) || o.hostPort == 0)", bare=True), "uses a port of the node"),
     )
+    rules += ((_devices_only(rights), "has an annotation with devices of the node"),) if rights.devices_prefix else ()
     pods, debuggers = ("pods", "CREATE"), ("pods/ephemeralcontainers", "UPDATE")
     group = {"apiGroups": [""], "apiVersions": ["v1"]}
     spec: Body = {
@@ -88,6 +97,15 @@ def least_rights(namespace: str, level: str, rights: FabricRights = NO_RIGHTS) -
     bound = obj(ADMISSION, "ValidatingAdmissionPolicyBinding", name, spec={"policyName": name, "validationActions": ["Deny"]})
     key = f"rights.{namespace}"
     return ManifestPlan(key, policy), ManifestPlan(f"{key}.binding", bound, (key,))
+
+
+def _devices_only(rights: FabricRights) -> str:
+    """CEL: annotations with devices are those of the fabric."""
+    allowed = " || ".join(
+        f"(k == {json.dumps(key)} && object.metadata.annotations[k] == {json.dumps(text)})" for key, text in rights.devices.items()
+    )
+    other = f"!k.startsWith('{rights.devices_prefix}')" + (f" || {allowed}" if allowed else "")
+    return f"!has(object.metadata.annotations) || object.metadata.annotations.all(k, {other})"
 
 
 def _of_pod(*conditions: str) -> str:

@@ -37,12 +37,28 @@ NODE_FOLDERS = {
 """Fabric -> volume -> folder of the node that pods of jobs mount."""
 DAEMON_CAPABILITIES = {Fabric.TCPX: ("NET_ADMIN",), Fabric.TCPXO: ("NET_ADMIN", "NET_BIND_SERVICE")}
 """Capabilities of the receive daemon in the pods of jobs."""
+DAEMON_DEVICES = {
+    Fabric.TCPX: ("/dev/nvidiactl", "/dev/nvidia-uvm"),
+    Fabric.TCPXO: ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/dmabuf_import_helper"),
+}
+"""Devices of the receive daemon besides the GPUs."""
+DEVICES_ANNOTATION = "devices.gke.io/"
+"""Prefix of the annotations by which the device injector gives devices of the node to containers."""
 PLUGINS = {Fabric.TCPX: "tcpx-plugin", Fabric.TCPXO: "tcpxo-plugin", Fabric.ROCE: "gib-plugin"}
 
 
-def fabric_rights(fabric: Fabric) -> FabricRights:
-    """What the namespace of jobs must allow."""
-    return FabricRights(tuple(NODE_FOLDERS[fabric].values()), DAEMON_CAPABILITIES.get(fabric, ()))
+def fabric_rights(fabric: Fabric, accelerators: int) -> FabricRights:
+    """What the namespace of jobs must allow. accelerators: of a node."""
+    devices = daemon_devices(fabric, accelerators)
+    return FabricRights(tuple(NODE_FOLDERS[fabric].values()), DAEMON_CAPABILITIES.get(fabric, ()), DEVICES_ANNOTATION, devices)
+
+
+def daemon_devices(fabric: Fabric, accelerators: int) -> dict[str, str]:
+    """Annotation that gives the GPUs to the receive daemon; none for a fabric without one."""
+    if fabric not in DAEMON_DEVICES:
+        return {}
+    paths = [*(f"/dev/nvidia{index}" for index in range(accelerators)), *DAEMON_DEVICES[fabric]]
+    return {f"{DEVICES_ANNOTATION}container.{fabric}-daemon": "".join(f"- path: {path}\n" for path in paths)}
 
 
 def fabric_objects(pool: PoolPlan, layout: FabricLayout, networks: Sequence[AcceleratorNetworkPlan], namespace: str) -> list[ManifestPlan]:

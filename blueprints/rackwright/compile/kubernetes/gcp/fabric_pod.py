@@ -10,7 +10,7 @@ from typing import Any
 
 from rackwright.catalog.rows import Fabric
 from rackwright.compile.jobs.job_context import JobContext
-from rackwright.compile.kubernetes.gcp.fabric import DAEMON_CAPABILITIES, NODE_FOLDERS
+from rackwright.compile.kubernetes.gcp.fabric import DAEMON_CAPABILITIES, NODE_FOLDERS, daemon_devices
 from rackwright.compile.kubernetes.manifests import Body
 from rackwright.compile.operators.versions import FABRIC_IMAGES
 from rackwright.stackplan.labels import DEFAULT_INTERFACE_ANNOTATION, INTERFACES_ANNOTATION
@@ -21,13 +21,9 @@ DAEMON_CPUS, DAEMON_MEMORY_GIB = 1, 1
 """Requests of the receive daemon, which the container of the job leaves to it. The published examples request nothing."""
 HEALTH_FILE = "/run/health-check"
 """Written by the receive daemon of TCPXO after its start, about 30 s; the name must not have an underscore."""
-SOURCED = '. {} && exec "$0" "$@"'
-"""Shell command that sets the variables of a script of the node, then runs the container's command."""
-DEVICES = {
-    Fabric.TCPX: ("/dev/nvidiactl", "/dev/nvidia-uvm"),
-    Fabric.TCPXO: ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/dmabuf_import_helper"),
-}
-"""Devices of the receive daemon besides the GPUs."""
+SOURCED = 'for _ in {{1..120}}; do [ -r {0} ] && break; sleep 5; done; . {0} && exec "$0" "$@"'
+"""Shell command that waits up to ten minutes for a script that the node's installer writes, sets its variables, then runs the container's
+command. Without the script the container ends, and does not use TCP."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,9 @@ class FabricPod:
 
     @property
     def volume_mounts(self) -> list[Body]:
-        return _mounts(self.mounts | ({"sockets": self.sockets} if self.sockets else {}))
+        """Driver and plugin are read-only: other pods of the node use them too."""
+        shared = [mount | {"readOnly": True} if mount["name"] in ("nvidia", "gib") else mount for mount in _mounts(self.mounts)]
+        return [*shared, *_mounts({"sockets": self.sockets} if self.sockets else {})]
 
     def command(self, words: list[str]) -> list[str]:
         """The command with the variables of the script; it needs bash in the image."""
@@ -86,7 +84,7 @@ def _tcpx(job: JobContext) -> FabricPod:
     command = ["/tcpgpudmarxd/build/app/tcpgpudmarxd", "--gpu_nic_preset", "a3vm", "--gpu_shmem_type", "fd", "--uds_path", "/run/tcpx"]
     sidecar = _daemon(Fabric.TCPX, [*command, "--setup_param", "--verbose 128 2 0 "], {"sockets": "/run/tcpx"})
     return FabricPod(
-        _interfaces(job) | _devices(job, Fabric.TCPX),
+        _interfaces(job) | daemon_devices(Fabric.TCPX, job.pool.accelerator_count),
         NODE_FOLDERS[Fabric.TCPX],
         {"nvidia": "/usr/local/nvidia"},
         sockets="/run/tcpx",
@@ -100,7 +98,7 @@ def _tcpxo(job: JobContext) -> FabricPod:
     probe = {"exec": {"command": ["cat", HEALTH_FILE]}, "initialDelaySeconds": 1, "periodSeconds": 5, "failureThreshold": 24}
     sidecar = _daemon(Fabric.TCPXO, ["/bin/sh", "-ec", start], {}, {"HEALTH_CHECK_LOG_FILE": HEALTH_FILE}) | {"startupProbe": probe}
     return FabricPod(
-        _interfaces(job) | _devices(job, Fabric.TCPXO),
+        _interfaces(job) | daemon_devices(Fabric.TCPXO, job.pool.accelerator_count),
         NODE_FOLDERS[Fabric.TCPXO],
         {"nvidia": "/usr/local/nvidia", "aperture-devices": "/dev/aperture_devices"},
         sidecars=(sidecar,),
@@ -128,12 +126,6 @@ def _interfaces(job: JobContext) -> dict[str, str]:
     names = ["default", *(network.name for network in job.stack.network.accelerator_networks)]
     listed = [{"interfaceName": f"eth{number}", "network": name} for number, name in enumerate(names)]
     return {DEFAULT_INTERFACE_ANNOTATION: DEFAULT_INTERFACE, INTERFACES_ANNOTATION: json.dumps(listed)}
-
-
-def _devices(job: JobContext, fabric: Fabric) -> dict[str, str]:
-    """Annotation by which the device injector gives devices to the receive daemon."""
-    paths = [*(f"/dev/nvidia{index}" for index in range(job.pool.accelerator_count)), *DEVICES[fabric]]
-    return {f"devices.gke.io/container.{fabric}-daemon": "".join(f"- path: {path}\n" for path in paths)}
 
 
 def _count(job: JobContext) -> int:
