@@ -66,3 +66,27 @@ def test_goals_that_no_server_meets_end_with_1(spec, rackwright):
     result = rackwright("buy", spec, *TODAY)
     assert result.status == 1
     assert "no number of servers up to 8 meets the goals" in " ".join(result.out.split())
+
+
+@pytest.fixture
+def services(tmp_path):
+    """A spec of two services; the arguments are `sharing` and `max_servers`."""
+
+    def write(sharing: str, max_servers: int):
+        path = tmp_path / "services.yaml"
+        text = (STACKS / "assistant-eks.yaml").read_text().replace("  kind: auto\n", f"  kind: auto\n  sharing: {sharing}\n")
+        path.write_text(f"{text}purchase: {{servers: [xe9680-h100], max_servers: {max_servers}}}\n")
+        return path
+
+    return write
+
+
+def test_the_servers_of_several_workloads_add_up(services, rackwright):
+    assert rackwright("buy", services("none", 8), "--json", *TODAY).json[0]["servers"] == 2
+    alone = rackwright("buy", services("none", 1), "--json", *TODAY)
+    assert alone.status == 1
+    assert alone.json[0]["reason"].endswith("up to 1 meets the goals: the workloads need 2 together")
+
+
+def test_services_share_accelerators_where_the_blueprint_allows_it(services, rackwright):
+    assert rackwright("buy", services("auto", 8), "--json", *TODAY).json[0]["servers"] == 1

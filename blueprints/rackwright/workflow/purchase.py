@@ -87,13 +87,18 @@ def _option(
     """The fewest servers of a model that meet the goals. A limit on the cost of a run is not one on a purchase."""
     place = Place(cloud=KUBERNETES.name, inventory=inventory)
     goals = spec.goals.model_copy(update={"max_cost": None})
-    changes = {"infra": Infra(any_of=(place,)), "goals": goals, "blueprint": Blueprint(), "registry": None}
+    changes = {"infra": Infra(any_of=(place,)), "goals": goals, "blueprint": Blueprint(sharing=spec.blueprint.sharing), "registry": None}
     pipeline = Pipeline.of_spec(spec.model_copy(update=changes), today, catalog)
-    fits = pipeline.plan.fits
+    fits = [fit for fit in pipeline.plan.fits if _servers_of(fit) <= asked.max_servers]
     if not fits:
         return PurchaseOption(server.machine, reason=_reason(pipeline, asked))
-    fit = min(fits, key=lambda fit: (fit.candidate.max_nodes, fit.finish_s.p50 if fit.finish_s else 0.0))
-    return PurchaseOption(server.machine, fit, _plan(asked, server, switch, fit.candidate.max_nodes))
+    fit = min(fits, key=lambda fit: (_servers_of(fit), fit.finish_s.p50 if fit.finish_s else 0.0))
+    return PurchaseOption(server.machine, fit, _plan(asked, server, switch, _servers_of(fit)))
+
+
+def _servers_of(fit: Fit) -> int:
+    """Servers of every workload; those that workloads share count once."""
+    return sum(pool.candidate.max_nodes for pool in fit.each_pool)
 
 
 def _facts(server: Server, inventory: Inventory, catalog: Catalog) -> ServerFacts:
@@ -104,7 +109,10 @@ def _facts(server: Server, inventory: Inventory, catalog: Catalog) -> ServerFact
 
 
 def _reason(pipeline: Pipeline, asked: Purchase) -> str:
-    """The nearest miss of a server model."""
+    """The nearest miss of a server model; of several workloads that fit only apart, the servers that they need together."""
+    together = min(map(_servers_of, pipeline.plan.fits), default=0)
+    if together:
+        return f"no number of servers up to {asked.max_servers} meets the goals: the workloads need {together} together"
     nearest = min(pipeline.plan.rejected, key=lambda each: each.distance, default=None)
     why = f": {nearest.label}: {rejection_text(nearest.rejections[0])}" if nearest else ""
     return f"no number of servers up to {asked.max_servers} meets the goals{why}"
