@@ -90,3 +90,18 @@ def test_the_servers_of_several_workloads_add_up(services, rackwright):
 
 def test_services_share_accelerators_where_the_blueprint_allows_it(services, rackwright):
     assert rackwright("buy", services("auto", 8), "--json", *TODAY).json[0]["servers"] == 1
+
+
+def test_a_given_number_of_servers_is_not_said_to_meet_the_goals(spec, rackwright):
+    text = " ".join(rackwright("buy", spec, "--servers", "1", *TODAY).out.split())
+    assert "3 of 3 server models priced, goals not checked" in text
+    assert "meet the goals" not in text
+    assert "USD/h" in text
+    assert "per server" in text
+
+
+def test_a_fabric_that_the_switch_lacks_is_named_also_where_no_number_of_servers_fits(spec, rackwright):
+    spec.write_text(spec.read_text().replace("xe9680-mi300x]", "xe9680-gaudi3]"))
+    reason = rackwright("buy", spec, "--json", *TODAY).json[-1]["reason"]
+    assert reason.startswith("no number of servers up to 8 meets the goals: ")
+    assert reason.endswith("; its fabric is roce, and switch qm9700 is for infiniband; set `switch` of `purchase`")

@@ -52,9 +52,9 @@ def purchase_options(spec: Spec, catalog: Catalog, today: date, servers: int = 0
             option = PurchaseOption(server.machine, None, _plan(asked, facts, switch, servers))
         else:
             option = _option(spec, asked, facts, switch, inventory, catalog, today)
-        alone = option.plan is None or option.plan.servers == 1
-        reason = "" if alone else _not_joined(server, switch)
-        found.append(PurchaseOption(server.machine, reason=reason) if reason else option)
+        alone = option.plan is not None and option.plan.servers == 1
+        reasons = [reason for reason in (option.reason, "" if alone else _not_joined(server, switch)) if reason]
+        found.append(PurchaseOption(server.machine, reason="; ".join(reasons)) if reasons else option)
     return sorted(found, key=_rank)
 
 
