@@ -58,7 +58,7 @@ def test_the_table_names_what_is_missing(spec, rackwright):
     text = " ".join(rackwright("buy", spec, *TODAY).out.split())
     assert "purchase.prices.cable" in text.split(" missing ")[1]
     assert "purchase.switch_watts" in text.split(" missing ")[1]
-    assert "4 x NVIDIA DGX H100" in text
+    assert "3 x NVIDIA DGX H100" in text
 
 
 def test_goals_that_no_server_meets_end_with_1(spec, rackwright):
@@ -105,3 +105,11 @@ def test_a_fabric_that_the_switch_lacks_is_named_also_where_no_number_of_servers
     reason = rackwright("buy", spec, "--json", *TODAY).json[-1]["reason"]
     assert reason.startswith("no number of servers up to 8 meets the goals: ")
     assert reason.endswith("; its fabric is roce, and switch qm9700 is for infiniband; set `switch` of `purchase`")
+
+
+@pytest.mark.parametrize(("max_servers", "why"), [(8, "8 meet the goal too"), (7, "4 miss the goal")])
+def test_the_fewest_servers_are_no_power_of_two(spec, rackwright, max_servers, why):
+    text = spec.read_text().replace("max_duration: 96h", "max_duration: 10h").replace("global_batch_size: 128", "global_batch_size: 192")
+    spec.write_text(text.replace("max_servers: 8", f"max_servers: {max_servers}"))
+    found = next(option for option in rackwright("buy", spec, "--json", *TODAY).json if option["machine"] == "xe9680-h100")
+    assert found["servers"] == 6, why

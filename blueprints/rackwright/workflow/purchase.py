@@ -85,15 +85,30 @@ def _option(
     spec: Spec, asked: Purchase, server: ServerFacts, switch: Switch, inventory: Inventory, catalog: Catalog, today: date
 ) -> PurchaseOption:
     """The fewest servers of a model that meet the goals. A limit on the cost of a run is not one on a purchase."""
-    place = Place(cloud=KUBERNETES.name, inventory=inventory)
-    goals = spec.goals.model_copy(update={"max_cost": None})
-    changes = {"infra": Infra(any_of=(place,)), "goals": goals, "blueprint": Blueprint(sharing=spec.blueprint.sharing), "registry": None}
-    pipeline = Pipeline.of_spec(spec.model_copy(update=changes), today, catalog)
+    pipeline = _sized(spec, inventory, catalog, today)
     fits = [fit for fit in pipeline.plan.fits if _servers_of(fit) <= asked.max_servers]
+    fewer = range(1, min(map(_servers_of, fits), default=asked.max_servers))
+    if fewer and spec.workload.kind != "serve":  # the servers of a service follow from its replicas
+        fits += _sized(spec, _each_number(inventory, fewer), catalog, today).plan.fits
     if not fits:
         return PurchaseOption(server.machine, reason=_reason(pipeline, asked))
     fit = min(fits, key=lambda fit: (_servers_of(fit), fit.finish_s.p50 if fit.finish_s else 0.0))
     return PurchaseOption(server.machine, fit, _plan(asked, server, switch, _servers_of(fit)))
+
+
+def _sized(spec: Spec, inventory: Inventory, catalog: Catalog, today: date) -> Pipeline:
+    """The spec on the servers of an inventory."""
+    place = Place(cloud=KUBERNETES.name, inventory=inventory)
+    goals = spec.goals.model_copy(update={"max_cost": None})
+    changes = {"infra": Infra(any_of=(place,)), "goals": goals, "blueprint": Blueprint(sharing=spec.blueprint.sharing), "registry": None}
+    return Pipeline.of_spec(spec.model_copy(update=changes), today, catalog)
+
+
+def _each_number(inventory: Inventory, numbers: range) -> Inventory:
+    """The inventory with a group of each number of servers: sizing tries powers of two, and all servers of a group."""
+    (group,) = inventory.servers
+    groups = (group.model_copy(update={"name": f"servers-{number}", "nodes": group.nodes[:number]}) for number in numbers)
+    return inventory.model_copy(update={"servers": tuple(groups)})
 
 
 def _servers_of(fit: Fit) -> int:
