@@ -113,3 +113,12 @@ def test_the_fewest_servers_are_no_power_of_two(spec, rackwright, max_servers, w
     spec.write_text(text.replace("max_servers: 8", f"max_servers: {max_servers}"))
     found = next(option for option in rackwright("buy", spec, "--json", *TODAY).json if option["machine"] == "xe9680-h100")
     assert found["servers"] == 6, why
+
+
+def test_parts_that_another_price_includes_cost_nothing(spec, rackwright):
+    text = spec.read_text().replace("cable: 300 USD", "cable: 0 USD").replace("electricity: 0.14 USD", "electricity: 0 USD")
+    spec.write_text(text)  # also the electricity of node_cost
+    first = rackwright("buy", spec, "--json", *TODAY).json[0]
+    assert (first["missing"], first["energy_usd_per_year"]) == ([], 0.0)
+    assert next(line["usd"] for line in first["lines"] if line["what"] == "cables") == 0.0
+    assert first["usd_per_server_hour"] > 0
