@@ -22,10 +22,13 @@ SITE = Site(42, 44_000.0, 1.4, 4 * 8766 * 3600.0, 0.14)
         (9, 3, 2, 0, 72, 72),  # 3 rails of 9 servers are 27 of the 32 ports down of a leaf
         (16, 4, 2, 0, 128, 128),
         (32, 8, 4, 0, 256, 256),  # one leaf per rail; 256 / 64 spines
-        (40, 10, 5, 0, 320, 320),  # 8 leaves for 32 servers, 2 for the 4 rails each of the other 8
+        (40, 10, 8, 0, 320, 320),  # 8 leaves for 32 servers, 2 for the 4 rails each of the other 8; 5 spines do not divide 32 uplinks
         (64, 16, 8, 0, 512, 512),
+        (96, 24, 16, 0, 768, 768),  # 2 uplinks of a leaf to each of 16 spines; 12 spines would have unequal numbers
         (128, 32, 16, 0, 1024, 1024),
+        (200, 50, 32, 0, 1600, 1600),
         (256, 64, 32, 0, 2048, 2048),
+        (300, 76, 80, 64, 2400, 4800),  # pods of 32, 32 and 16 spines (11 for 352 ports, rounded up); 2 cores for each spine of a pod
         (512, 128, 128, 64, 4096, 8192),
         (1024, 256, 256, 128, 8192, 16384),
     ],
@@ -50,6 +53,7 @@ def test_no_tier_has_more_links_than_ports(servers, rails, ports):
     assert found.leaves * ports >= found.server_links + found.switch_links
     assert found.spines * ports >= found.switch_links
     assert found.switches >= 1
+    assert not found.spines or (ports // 2) % found.spines == 0
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
-from rackwright.spec.quantity import BYTES, SECONDS, Count, Duration, Money, Percent, Size, TokenPrice
+from rackwright.spec.quantity import BYTES, SECONDS, Count, Duration, Money, Percent, Size, TokenPrice, UnitPrice
 
 GOOD = [
     (Duration, "48h", 172_800.0),
@@ -13,6 +13,8 @@ GOOD = [
     (Duration, "1.5 min", 90.0),
     (Money, "9000 USD", 9000.0),
     (Money, "1.5e3 USD", 1500.0),
+    (UnitPrice, "0 USD", 0.0),
+    (UnitPrice, "0.004 USD", 0.004),
     (Size, "3 GB", 3e9),
     (Size, "3 GiB", 3 * 2**30),
     (Size, "1 kB", 1000.0),
@@ -31,6 +33,8 @@ BAD = [
     (Duration, "9e99 h", "S-range"),
     (Money, "9,000 USD", "S-unit"),
     (Money, "9000 EUR", "S-unit"),
+    (Money, "0 USD", "S-range"),
+    (UnitPrice, "-1 USD", "S-range"),
     (Size, "3 gb", "S-unit"),
     (Size, "3 GiB GiB", "S-unit"),
     (Percent, "101 %", "S-range"),

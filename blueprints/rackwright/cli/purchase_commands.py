@@ -30,6 +30,6 @@ def buy(
     if as_json:
         emit(options_json(found))
     else:
-        show_purchase(console(), found, session.spec)
+        show_purchase(console(), found, session.spec, is_sized=not servers)
     if not any(option.plan for option in found):
         raise typer.Exit(NOT_FEASIBLE)

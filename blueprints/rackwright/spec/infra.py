@@ -7,7 +7,7 @@ from pydantic import Discriminator, Field, Tag
 from rackwright.clouds import names, sellers
 from rackwright.spec.base import MAPPING, PLAIN, Id, Moment, Name, OneOf, Part, PositiveInt, Text, plain_or_mapping, tag_by_key
 from rackwright.spec.inventory import Inventory, Ipv4Range
-from rackwright.spec.quantity import Duration, Money
+from rackwright.spec.quantity import Duration, Money, UnitPrice
 
 CloudName = Annotated[str, OneOf(names)]
 SellerName = Annotated[str, OneOf(sellers)]
@@ -179,7 +179,7 @@ class NodeCost(Part):
     """Price of one server, with its share of racks, switches and cables."""
     lifetime: Duration | None = None
     """Time over which the price is depreciated, such as 1461 d."""
-    electricity: Money | None = None
+    electricity: UnitPrice | None = None
     """Price of one kWh."""
     pue: Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)] | None = None
     """Facility power over server power, which adds cooling; default: the mean of published surveys."""

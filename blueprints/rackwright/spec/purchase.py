@@ -5,23 +5,23 @@ from typing import Annotated
 from pydantic import Field
 
 from rackwright.spec.base import Id, Part, PositiveInt
-from rackwright.spec.quantity import Duration, Money, Size
+from rackwright.spec.quantity import Duration, Money, Size, UnitPrice
 
 
 class PurchasePrices(Part):
-    """Prices of one piece each. A price that is missing is listed, and the total is left open."""
+    """Prices of one piece each; 0 USD where another price includes it. A price that is missing is listed, and the total is left open."""
 
     servers: dict[Id, Money] = {}
     """Price of one server by model, such as xe9680-h100, with its NICs."""
-    switch: Money | None = None
+    switch: UnitPrice | None = None
     """Price of one switch."""
-    cable: Money | None = None
+    cable: UnitPrice | None = None
     """Price of one cable, without the transceivers at its ends."""
-    server_transceiver: Money | None = None
+    server_transceiver: UnitPrice | None = None
     """Price of one transceiver in a port of a server."""
-    switch_transceiver: Money | None = None
+    switch_transceiver: UnitPrice | None = None
     """Price of one transceiver in a switch; it may have several ports, as the catalog says."""
-    rack: Money | None = None
+    rack: UnitPrice | None = None
     """Price of one rack with its power distribution."""
 
 
@@ -48,7 +48,7 @@ class Purchase(Part):
     """The user's prices."""
     lifetime: Duration | None = None
     """Time over which the prices are depreciated, such as 1461 d."""
-    electricity: Money | None = None
+    electricity: UnitPrice | None = None
     """Price of one kWh."""
     pue: Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)] | None = None
     """Facility power over IT power, which adds cooling; default: the mean of published surveys."""

@@ -147,6 +147,8 @@ Duration = Annotated[float, *_quantity(SECONDS, "a duration", "48h, 30 min or 50
 """Seconds."""
 Money = Annotated[float, *_quantity({"USD": 1.0}, "an amount of money", "9000 USD", ("0.01 USD", "1e12 USD"))]
 """US dollars."""
+UnitPrice = Annotated[float, *_quantity({"USD": 1.0}, "an amount of money", "300 USD", ("0 USD", "1e12 USD"))]
+"""US dollars of one piece or kWh; 0 for what is included elsewhere."""
 Size = Annotated[float, *_quantity(BYTES, "an amount of data", "3 GB", ("1 B", "1e6 PB"))]
 """Bytes."""
 Percent = Annotated[float, *_quantity({"%": 0.01}, "a percentage", "12 %", ("0 %", "100 %"))]

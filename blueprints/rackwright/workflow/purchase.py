@@ -52,9 +52,9 @@ def purchase_options(spec: Spec, catalog: Catalog, today: date, servers: int = 0
             option = PurchaseOption(server.machine, None, _plan(asked, facts, switch, servers))
         else:
             option = _option(spec, asked, facts, switch, inventory, catalog, today)
-        alone = option.plan is None or option.plan.servers == 1
-        reason = "" if alone else _not_joined(server, switch)
-        found.append(PurchaseOption(server.machine, reason=reason) if reason else option)
+        alone = option.plan is not None and option.plan.servers == 1
+        reasons = [reason for reason in (option.reason, "" if alone else _not_joined(server, switch)) if reason]
+        found.append(PurchaseOption(server.machine, reason="; ".join(reasons)) if reasons else option)
     return sorted(found, key=_rank)
 
 
@@ -85,15 +85,35 @@ def _option(
     spec: Spec, asked: Purchase, server: ServerFacts, switch: Switch, inventory: Inventory, catalog: Catalog, today: date
 ) -> PurchaseOption:
     """The fewest servers of a model that meet the goals. A limit on the cost of a run is not one on a purchase."""
-    place = Place(cloud=KUBERNETES.name, inventory=inventory)
-    goals = spec.goals.model_copy(update={"max_cost": None})
-    changes = {"infra": Infra(any_of=(place,)), "goals": goals, "blueprint": Blueprint(), "registry": None}
-    pipeline = Pipeline.of_spec(spec.model_copy(update=changes), today, catalog)
-    fits = pipeline.plan.fits
+    pipeline = _sized(spec, inventory, catalog, today)
+    fits = [fit for fit in pipeline.plan.fits if _servers_of(fit) <= asked.max_servers]
+    fewer = range(1, min(map(_servers_of, fits), default=asked.max_servers))
+    if fewer and spec.workload.kind != "serve":  # the servers of a service follow from its replicas
+        fits += _sized(spec, _each_number(inventory, fewer), catalog, today).plan.fits
     if not fits:
         return PurchaseOption(server.machine, reason=_reason(pipeline, asked))
-    fit = min(fits, key=lambda fit: (fit.candidate.max_nodes, fit.finish_s.p50 if fit.finish_s else 0.0))
-    return PurchaseOption(server.machine, fit, _plan(asked, server, switch, fit.candidate.max_nodes))
+    fit = min(fits, key=lambda fit: (_servers_of(fit), fit.finish_s.p50 if fit.finish_s else 0.0))
+    return PurchaseOption(server.machine, fit, _plan(asked, server, switch, _servers_of(fit)))
+
+
+def _sized(spec: Spec, inventory: Inventory, catalog: Catalog, today: date) -> Pipeline:
+    """The spec on the servers of an inventory."""
+    place = Place(cloud=KUBERNETES.name, inventory=inventory)
+    goals = spec.goals.model_copy(update={"max_cost": None})
+    changes = {"infra": Infra(any_of=(place,)), "goals": goals, "blueprint": Blueprint(sharing=spec.blueprint.sharing), "registry": None}
+    return Pipeline.of_spec(spec.model_copy(update=changes), today, catalog)
+
+
+def _each_number(inventory: Inventory, numbers: range) -> Inventory:
+    """The inventory with a group of each number of servers: sizing tries powers of two, and all servers of a group."""
+    (group,) = inventory.servers
+    groups = (group.model_copy(update={"name": f"servers-{number}", "nodes": group.nodes[:number]}) for number in numbers)
+    return inventory.model_copy(update={"servers": tuple(groups)})
+
+
+def _servers_of(fit: Fit) -> int:
+    """Servers of every workload; those that workloads share count once."""
+    return sum(pool.candidate.max_nodes for pool in fit.each_pool)
 
 
 def _facts(server: Server, inventory: Inventory, catalog: Catalog) -> ServerFacts:
@@ -104,7 +124,10 @@ def _facts(server: Server, inventory: Inventory, catalog: Catalog) -> ServerFact
 
 
 def _reason(pipeline: Pipeline, asked: Purchase) -> str:
-    """The nearest miss of a server model."""
+    """The nearest miss of a server model; of several workloads that fit only apart, the servers that they need together."""
+    together = min(map(_servers_of, pipeline.plan.fits), default=0)
+    if together:
+        return f"no number of servers up to {asked.max_servers} meets the goals: the workloads need {together} together"
     nearest = min(pipeline.plan.rejected, key=lambda each: each.distance, default=None)
     why = f": {nearest.label}: {rejection_text(nearest.rejections[0])}" if nearest else ""
     return f"no number of servers up to {asked.max_servers} meets the goals{why}"

@@ -5,18 +5,22 @@ from rich.console import Console
 from rackwright.report.terminal.tables import heading, print_labelled, table, title
 from rackwright.sizing.purchase.purchase_plan import PurchasePlan
 from rackwright.spec.spec import Spec
-from rackwright.wording.formatting import UNKNOWN, span_range, usd
+from rackwright.wording.formatting import UNKNOWN, money, span_range, usd
 from rackwright.workflow.purchase import PurchaseOption
 
-COLUMNS = ("server", "count", "time", "switch", "cable", "rack", "kW", "purchase", "per hour")
+COLUMNS = ("server", "count", "time", "switch", "cable", "rack", "kW", "purchase", "USD/h\nper server")
 NO_PRICE = "no price"
 PARTS = ("part", "pieces", "each", "total")
 
 
-def show_purchase(out: Console, found: list[PurchaseOption], spec: Spec) -> None:
-    """Every server model that meets the goals, the parts list of the first, and why others do not."""
+def show_purchase(out: Console, found: list[PurchaseOption], spec: Spec, is_sized: bool) -> None:
+    """Every server model that can be bought, the parts list of the first, and why others cannot. is_sized: for the goals of the spec."""
     made = [(option, option.plan) for option in found if option.plan]
-    title(out, f"What to buy for {spec.name}", f"{len(made)} of {len(found)} server models meet the goals")
+    title(
+        out,
+        f"What to buy for {spec.name}",
+        f"{len(made)} of {len(found)} server models {'meet the goals' if is_sized else 'priced, goals not checked'}",
+    )
     if made:
         out.print(table(COLUMNS, [_cells(option, plan) for option, plan in made], right=COLUMNS[1:], whole=COLUMNS[:1]))
         _parts(out, made[0][1])
@@ -34,7 +38,7 @@ def _cells(option: PurchaseOption, plan: PurchasePlan) -> tuple[str, ...]:
         _number(plan.racks),
         _kw(plan.it_watts),
         _usd(plan.purchase_usd),
-        _usd(plan.usd_per_server_hour, 2),
+        NO_PRICE if plan.usd_per_server_hour is None else money(plan.usd_per_server_hour, 2),
     )
 
 
@@ -64,8 +68,8 @@ def _number(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
-def _usd(value: float | None, digits: int | None = None) -> str:
-    return NO_PRICE if value is None else usd(value, digits)
+def _usd(value: float | None) -> str:
+    return NO_PRICE if value is None else usd(value)
 
 
 def _kw(watts: float | None) -> str:
