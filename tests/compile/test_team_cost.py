@@ -13,8 +13,8 @@ from rackwright.stackplan import StackPlan
 
 from tests import plans
 from tests.compile.test_observability import rules_of
-from tests.compile.test_sharing import MIG, MPS, SLICED, on_one_pool
 from tests.compile.test_several_workloads import KEY, several
+from tests.compile.test_sharing import MIG, MPS, SLICED, on_one_pool
 
 
 def gke_case(sharing):
