@@ -113,7 +113,6 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     services = _services(w, job, plan.fits[:MONTHS_COMPARED], catalog, a, c, work)
     s, p95 = services[0], job.rate
     mean = w.mean_requests_per_second or p95 / TRAFFIC_ASSUMPTIONS.peak_to_mean
-    full = s.full_requests_per_s
     months = _months(w, plan, services, mean, p95, catalog)
     earned = w.revenue_per_request
     if earned is None and w.revenue is not None and job.generates:
@@ -131,8 +130,8 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         idle_share=w.idle,
         mean_point=formulas.point(s, mean),
         p95_point=formulas.point(s, p95),
-        full_point=formulas.point(s, full),
-        curve=formulas.curve(s, p95 if job.pools else max(1.5 * p95, 2 * full)),
+        full_point=formulas.point(s, s.full_requests_per_s),
+        curve=formulas.curve(s, p95 if job.pools else max(1.5 * p95, 2 * s.full_requests_per_s)),
         month=months[0],
         revenue=formulas.returns(s, earned, mean, months[0].follows_usd, w.investment),
         comparison=() if job.pools else compare(job, catalog, names, plan.fits, a, c, work),
