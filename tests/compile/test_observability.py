@@ -114,7 +114,7 @@ def test_every_row_of_a_threshold_is_used():
 def test_the_cost_of_a_team_is_its_quota_in_use_times_the_price_of_the_bill():
     rule = next(rule for rule in rules_of(plans.training_plan()) if rule.get("record") == COST)
     assert rule["expr"] == 'max(kueue_cluster_queue_resource_usage{cluster_queue="accelerators",resource="nvidia.com/gpu"}) * 6.88'
-    assert rule["labels"] == {"team": "nlp", "namespace": "team-nlp"}
+    assert rule["labels"] == {"team": "nlp", "namespace": "team-nlp", "workload": "sft"}
 
 
 def test_the_cost_of_a_fleet_is_what_its_running_pods_request():

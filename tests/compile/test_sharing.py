@@ -45,6 +45,17 @@ def own(sharing: Sharing, **more) -> StackPlan:
     return plans.compiled((given, sized, replace(fit, candidate=replace(fit.candidate, sharing=sharing))))
 
 
+def on_one_pool(spec, sized, fit):
+    """The two workloads of `several` on quarters of the same machines."""
+    together = replace(equal_parts("mps", 4), workloads=("chat", "embed"), max_nodes=3)
+    parts = [
+        replace(each, candidate=replace(fit.candidate, machine="g6e.4xlarge", nodes=2, sharing=together, replicas=n, max_replicas=most))
+        for each, n, most in ((fit, 3, 8), (fit.further[0], 2, 4))
+    ]
+    chosen = replace(parts[0], further=(parts[1],))
+    return spec, replace(sized, fits=(chosen,)), chosen
+
+
 @pytest.mark.parametrize(
     ("sharing", "resource", "config", "memory"),
     [
@@ -65,6 +76,13 @@ def test_eks_pods_request_one_part_and_nodes_select_the_plugin_configuration(sha
     assert [each.name for each in plan.releases if "karpenter" in each.name] == []
     assert not check(plan)
     assert StackPlan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize(("sharing", "limit"), [(MIG, []), (MPS, ["0.45"]), (SLICED, ["0.225"])])
+def test_sglang_has_the_memory_limit_of_its_part(sharing, limit):
+    plan = plans.compiled(plans.shared_fleet_case(sharing, workload={"engine": "sglang"}))
+    found = [arg.partition("=")[2] for arg in server_of(plan)["containers"][0]["args"] if arg.startswith("--mem-fraction-static")]
+    assert found == limit
 
 
 def test_the_plugin_has_a_configuration_per_division_and_one_for_whole_gpus():
@@ -100,13 +118,7 @@ def test_nodes_are_those_of_the_parts():
 
 def test_workloads_that_share_have_one_pool():
     spec, sized, fit = several(team="chat", embed=KEY)
-    together = replace(equal_parts("mps", 4), workloads=("chat", "embed"), max_nodes=3)
-    parts = [
-        replace(each, candidate=replace(fit.candidate, machine="g6e.4xlarge", nodes=2, sharing=together, replicas=n, max_replicas=most))
-        for each, n, most in ((fit, 3, 8), (fit.further[0], 2, 4))
-    ]
-    chosen = replace(parts[0], further=(parts[1],))
-    plan = plans.compiled((spec, replace(sized, fits=(chosen,)), chosen))
+    plan = plans.compiled(on_one_pool(spec, sized, fit))
     pool = pool_of(plan)
     assert (pool.serves, pool.nodes_min, pool.nodes_max) == (("chat", "embed"), 1, 3)
     roles = {server_of(plan, key)["nodeSelector"][ROLE_LABEL] for key in ("serving.deployment", "serving-embed.deployment")}

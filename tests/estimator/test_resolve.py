@@ -181,3 +181,8 @@ def _problem(data: dict[str, Any]):
     with pytest.raises(UserError) as raised:
         estimate(data)
     return raised.value.problems[0]
+
+
+def test_vllm_allocates_the_next_rank_that_it_supports():
+    weights = [estimate(serving_data(loras=16, lora_rank=rank)).memory.weights for rank in (24, 32)]
+    assert weights[0] == weights[1]

@@ -161,6 +161,18 @@ def test_adapters_take_memory_from_the_cache():
     assert cache_bytes(some, K) < cache_bytes(none, K)
 
 
+@pytest.mark.parametrize(
+    ("tensor", "divided", "gib"),
+    [(1, 2 * 8192 + 2 * 1024 + 3 * 28672, 24.7), (8, 2 * 1024 + 2 * 128 + 3 * 3584, 10.7)],
+)
+def test_every_rank_holds_the_hidden_side_of_adapters(tensor, divided, gib):
+    """Llama 70B: q and o are 8192 wide, k and v 8 heads of 128. Per rank whole: A of q, k, v, gate, up; B of o, down: 7 x 8192."""
+    none, some = (served("llama-3.1-70b", "H100-80GB", tensor=tensor, adapters=a, adapter_rank=64.0) for a in (0.0, 16.0))
+    added = weight_bytes(some) - weight_bytes(none)
+    assert added == pytest.approx(16 * 64 * 2 * 80 * (7 * 8192 + divided))
+    assert added / GIB == pytest.approx(gib, abs=0.05)
+
+
 @given(st.floats(16, 400), st.floats(1.0, 2.0), st.sampled_from(["vllm", "trtllm", "sglang"]))
 def test_more_memory_never_reduces_capacity(gib, more, engine):
     case = served("llama-3.1-8b", "H100-80GB", engine=engine)

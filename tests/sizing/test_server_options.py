@@ -1,10 +1,11 @@
 """Options of a model server: each changes memory, latency or rate of the chosen replica, and the plan shows by how much."""
 
 import pytest
+from rackwright.sizing.economics.serving import serving_job
 from rackwright.sizing.plan import SizingPlan
 from rackwright.wording.option_effects import option_text
 
-from tests.sizing.helpers import AWS, plan, serve
+from tests.sizing.helpers import AWS, plan, serve, spec_of
 
 GOALS = "ttft: {target: 1 s}, tpot: {target: 40 ms}"
 LONG = (
@@ -118,3 +119,10 @@ def test_pools_that_sizing_chose_are_beside_the_mode():
 
 def test_a_plan_without_options_lists_none():
     assert not plan(serve(more=GOALS)).options
+
+
+@pytest.mark.parametrize(("engine", "rank"), [("vllm", 32), ("sglang", 24)])
+def test_adapters_have_the_rank_that_the_server_allocates(engine, rank):
+    """vLLM supports 16 and 32, none between; SGLang is started with the rank of the spec."""
+    job = serving_job(spec_of(serve(more=f"engine: {engine}, loras: {{count: 4, rank: 24}}")).workload)
+    assert (job.loras, job.lora_rank) == (4, rank)

@@ -8,6 +8,7 @@ import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.sharing import equal_parts, mig_parts
 from rackwright.report.plan_json import plan_json
+from rackwright.report.terminal.economics import economics_lines
 from rackwright.report.terminal.several import workload_text
 from rackwright.sizing.economics.serving import economics_of
 from rackwright.sizing.note import NoteKind
@@ -245,3 +246,32 @@ def test_economics_count_the_parts_of_the_planned_machine():
     assert found
     assert found.service.copies == 7
     assert found.service.replicas(found.p95_requests_per_s) == fit.candidate.replicas
+
+
+def test_economics_of_a_shared_pool_are_each_workloads_part_of_the_bill():
+    given = spec(embedding("one"), embedding("two"), sharing="mps")
+    plan = Pipeline.of_spec(given, TODAY).plan
+    found = [economics_of(given.of_workload(index), part, CATALOG) for index, part in enumerate(plan.each_workload)]
+    for each, part, other in zip(found, plan.each_workload, ("two", "one"), strict=True):
+        assert each
+        assert part.chosen
+        assert part.chosen.cost_usd
+        assert each.service.copies == 1
+        assert each.month.fixed_usd == pytest.approx(part.chosen.cost_usd.p50)
+        assert each.full_point.replicas == 1  # max_replicas
+        assert each.shared_with == (other,)
+        assert f"shared with {other}" in dict(economics_lines(each))["machine"]
+    assert plan.chosen
+    machine = plan.chosen.candidate.price_usd_per_hour
+    assert machine
+    assert sum(each.month.fixed_usd or 0 for each in found if each) == pytest.approx(machine * 730)
+
+
+def test_the_full_load_is_that_of_the_allowed_replicas():
+    service = embedding("one").replace("max_replicas: 1", "max_replicas: 3")
+    given = spec(service, sharing="{strategy: mig, profile: 1g.10gb}", instance="p5.4xlarge")
+    plan = Pipeline.of_spec(given, TODAY).plan
+    fit = next(fit for fit in plan.fits if fit.candidate.sharing)
+    found = economics_of(given, replace(plan, fits=(fit,)), CATALOG)
+    assert found
+    assert (found.service.copies, found.full_point.replicas) == (7, 3)

@@ -166,7 +166,7 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
     if workload.server:
         return ()
     if is_sglang(context):
-        return sglang_arguments(context, _computes_bf16(context))
+        return sglang_arguments(context, _computes_bf16(context), _seen_share(context))
     chosen = {
         "served-model-name": context.sizing.facts.model,
         "port": SERVER_PORT,

@@ -23,10 +23,11 @@ def sglang_command(model: str) -> tuple[str, ...]:
     return ("python3", "-m", "sglang.launch_server", "--model-path", model)
 
 
-def sglang_arguments(context: CompileContext, has_bf16: bool) -> tuple[str, ...]:
-    """The layout, length and number of requests of the plan. SGLang divides the memory of the accelerator itself.
+def sglang_arguments(context: CompileContext, has_bf16: bool, memory_share: float) -> tuple[str, ...]:
+    """The layout, length and number of requests of the plan. SGLang divides the memory of a whole accelerator itself.
 
-    It has no variable for the API key: Kubernetes inserts it into the argument.
+    memory_share: part of the memory it sees that weights and cache may use, 1 for all. It has no variable for the API key: Kubernetes
+    inserts it into the argument.
     """
     workload, parallelism = context.serve, context.candidate.parallelism
     chosen = {
@@ -38,6 +39,7 @@ def sglang_arguments(context: CompileContext, has_bf16: bool) -> tuple[str, ...]
         "dtype": None if has_bf16 and context.candidate.precision != "fp16" else "half",
         "context-length": workload.max_context or context.sizing.facts.sequence_length or None,
         "max-running-requests": context.fit.speed.concurrency,
+        "mem-fraction-static": f"{context.fit.memory.max_fill * memory_share:g}" if memory_share < 1 else None,
         "quantization": QUANTIZATIONS.get(context.candidate.precision),
         "kv-cache-dtype": CACHE_DTYPES.get(workload.kv_dtype),
         "chunked-prefill-size": -1 if workload.chunked_prefill is False else workload.max_batched_tokens,

@@ -21,6 +21,7 @@ from rackwright.estimator.config.configuration import (
 from rackwright.estimator.config.constraints import serving_problems, training_problems
 from rackwright.estimator.config.engines import EngineFamily, engine_family, release_number, release_year
 from rackwright.estimator.config.sample_engines import sample_engine
+from rackwright.estimator.launch_flags import allocated_rank
 from rackwright.estimator.model.adapters import adapter_inputs
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import architecture_of, count_parameters, model_dimensions
@@ -216,7 +217,7 @@ def serving_case(
         kv_numbers=kv,
         release=release_number(config.engine.name, config.engine.release),
         adapters=float(config.loras),
-        adapter_rank=float(config.lora_rank),
+        adapter_rank=float(allocated_rank(config.lora_rank) if e.family == "vllm" else config.lora_rank),
         **_load_fields(config, replicas, e, memory.has_small_vllm_defaults(chip)),
         **(speculation_fields(s.draft, s.acceptance, s.draft_share) if (s := config.speculation) else {}),
         **{name: value for name, value in _kernel_fields(config.engine, e).items() if name not in ("released", "compiled")},

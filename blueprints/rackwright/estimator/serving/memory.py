@@ -198,11 +198,17 @@ def _caches_windows(case: ServingCase) -> Num:
 
 
 def _adapter_bytes(case: ServingCase) -> Num:
-    """Return the bytes of multi-LoRA adapters: both factors of every dense matrix in 16 bit."""
+    """Return the bytes of multi-LoRA adapters: both factors of every dense matrix in 16 bit.
+
+    Each rank holds the hidden side of all seven matrices whole: A of q, k, v, gate and up, and B of o and down. The other factors are
+    divided (vllm/lora/layers, fully_sharded_loras off by default; the same in sglang/srt/lora/mem_pool.py).
+    """
     n = case.network
     attention = 2 * (n.hidden + n.heads * n.head_dim) + 2 * (n.hidden + n.kv_heads * n.head_dim)
     widths = attention + 3 * (n.hidden + n.ffn)
-    return case.adapters * case.adapter_rank * n.layers * widths * 2.0 / (case.tensor * case.pipeline)
+    whole = 7 * n.hidden
+    each = whole + (widths - whole) / case.tensor
+    return case.adapters * case.adapter_rank * n.layers * each * 2.0 / case.pipeline
 
 
 def _engine_is(case: ServingCase, *families: str) -> Num:

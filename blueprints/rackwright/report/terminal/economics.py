@@ -79,7 +79,9 @@ def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
         yield "replica", f"{total} planned: {e.prefill_replicas} prefill, {total - e.prefill_replicas} decode; {_evidence(e.evidence)}"
     else:
         yield "replica", f"{_rate(s.requests_per_s)} requests/s within the latency goals at p80, reserve included; {_evidence(e.evidence)}"
-    if s.copies > 1:
+    if e.shared_with:
+        yield "machine", f"shared with {' and '.join(e.shared_with)}; costs are the part of this workload's {plural(s.copies, 'replica')}"
+    elif s.copies > 1:
         yield "machine", f"holds {plural(s.copies, 'replica')}; its full price is paid even if fewer run"
     yield (
         "traffic",

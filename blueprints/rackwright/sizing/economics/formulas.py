@@ -38,8 +38,8 @@ class ServiceCost:
     """Rate and price of a service.
 
     requests_per_s: of one replica within its goals, reserve included. usd_per_hour: of one machine, which holds `copies`
-    replicas, or of the machines of one replica that spans several.
-    output_tokens: of a request, 0 where none are generated. least: minimum replicas, 0 for scale to zero.
+    replicas, or of the machines of one replica that spans several; on machines that workloads share, the part of this one.
+    output_tokens: of a request, 0 where none are generated. least: minimum replicas, 0 for scale to zero. max_replicas: None for no limit.
     """
 
     requests_per_s: float
@@ -47,6 +47,7 @@ class ServiceCost:
     output_tokens: float = 0.0
     least: int = 1
     copies: int = 1
+    max_replicas: int | None = None
 
     def replicas(self, requests_per_s: float) -> int:
         """Number of replicas for a load; the minimum without traffic."""
@@ -75,9 +76,15 @@ class ServiceCost:
         return per_million(self.usd_per_request(requests_per_s), self.output_tokens)
 
     @property
+    def full_requests_per_s(self) -> float:
+        """Highest load of the replicas that the minimum machines hold, within the limit of replicas."""
+        room = self.copies * self.least_machines
+        return self.requests_per_s * (room if self.max_replicas is None else min(room, max(self.max_replicas, self.least)))
+
+    @property
     def full_usd_per_request(self) -> float | None:
         """US dollars per request at full utilisation, the lowest possible cost."""
-        return self.usd_per_request(self.requests_per_s * self.copies * self.least_machines)
+        return self.usd_per_request(self.full_requests_per_s)
 
 
 def per_million(usd_per_request: float | None, output_tokens: float) -> float | None:

@@ -69,7 +69,8 @@ class Economics:
     unit: what the service sells, in lots of `sizing.unit.UNITS` with `requests_per_lot` requests. mean, p95: requests/s. mean_point,
     p95_point, full_point: cost at these loads and at the highest load of the minimum machines. curve: cost over load. revenue: None where
     the spec states none. overruled: goals that pinned machines break. prefill_replicas: of the planned replicas of a disaggregated
-    service, which has no autoscaling and no comparison; None for other services. `wording.plan_text` fills in warnings.
+    service, which has no autoscaling and no comparison; None for other services. shared_with: further workloads on its machines, whose
+    cost is not part of these economics. `wording.plan_text` fills in warnings.
     """
 
     spec: str
@@ -95,6 +96,7 @@ class Economics:
     overruled: tuple[Rejection, ...] = ()
     requests_per_lot: float = 1.0
     prefill_replicas: int | None = None
+    shared_with: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Plain data with null for unknown values."""
@@ -111,7 +113,6 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     services = _services(w, job, plan.fits[:MONTHS_COMPARED], catalog, a, c, work)
     s, p95 = services[0], job.rate
     mean = w.mean_requests_per_second or p95 / TRAFFIC_ASSUMPTIONS.peak_to_mean
-    full = s.requests_per_s * s.copies * s.least_machines
     months = _months(w, plan, services, mean, p95, catalog)
     earned = w.revenue_per_request
     if earned is None and w.revenue is not None and job.generates:
@@ -129,8 +130,8 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         idle_share=w.idle,
         mean_point=formulas.point(s, mean),
         p95_point=formulas.point(s, p95),
-        full_point=formulas.point(s, full),
-        curve=formulas.curve(s, p95 if job.pools else max(1.5 * p95, 2 * full)),
+        full_point=formulas.point(s, s.full_requests_per_s),
+        curve=formulas.curve(s, p95 if job.pools else max(1.5 * p95, 2 * s.full_requests_per_s)),
         month=months[0],
         revenue=formulas.returns(s, earned, mean, months[0].follows_usd, w.investment),
         comparison=() if job.pools else compare(job, catalog, names, plan.fits, a, c, work),
@@ -140,6 +141,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         notes=(*_cheaper(months, plan.fits), *_notes(w, s, job)),
         overruled=fit.overruled,
         prefill_replicas=fit.speed.prefill_replicas,
+        shared_with=tuple(name for name in _sharing_workloads(fit) if name != w.name),
     )
 
 
@@ -175,16 +177,25 @@ def _services(
 def _service(w: Serve, job: ServingJob, fit: Fit, replica: Replica | None) -> ServiceCost:
     """Cost of a fit. The replicas of pinned machines that miss a goal have no rate: they share the traffic.
 
-    The pools of a disaggregated service are searched together for the peak, so their replicas are all planned ones at every load.
+    The pools of a disaggregated service are searched together for the peak, so their replicas are all planned ones at every load. On
+    machines that workloads share, each pays for the part of its planned replicas, as in the plan.
     """
     c, rate = fit.candidate, replica.planned_requests_per_s if replica and not job.pools else None
     copies = max(c.devices_per_node // c.parallelism.accelerators, 1)
     copies = max(replica.on_machine(c.devices_per_node), 1) if replica and replica.host_requests_per_s else copies
     machines = math.ceil(c.parallelism.accelerators / c.devices_per_node)
     usd = None if c.price_usd_per_hour is None else c.price_usd_per_hour * machines
+    if _sharing_workloads(fit):
+        copies = min(copies, c.replicas)
+        usd = None if fit.usd_per_hour is None else fit.usd_per_hour / math.ceil(c.replicas / copies)
     tokens = job.output_tokens if job.generates else 0.0
     least = c.replicas if job.pools else 0 if w.scale_to_zero else w.min_replicas
-    return ServiceCost(rate or job.rate / c.replicas, usd, tokens, least, copies)
+    return ServiceCost(rate or job.rate / c.replicas, usd, tokens, least, copies, w.max_replicas)
+
+
+def _sharing_workloads(fit: Fit) -> tuple[str, ...]:
+    """Names of the workloads whose replicas share the machines of a fit; empty for machines of one workload."""
+    return fit.candidate.sharing.workloads if fit.candidate.sharing else ()
 
 
 def _months(w: Serve, plan: SizingPlan, services: Sequence[ServiceCost], mean: float, p95: float, catalog: Catalog) -> list[Month]:

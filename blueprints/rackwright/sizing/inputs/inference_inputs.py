@@ -87,7 +87,7 @@ def kv_element(numbers: str, n: ModelDimensions) -> float:
 def _service(w: Serve, job: ServingJob, a: Assumptions) -> ServingJob:
     """The job with the traffic, the goals and the replicas of a service."""
     goal = w.latency or w.ttft
-    adapters = {"loras": w.loras.count, "lora_rank": allocated_rank(w.loras.rank)} if w.loras else {}
+    adapters = {"loras": w.loras.count, "lora_rank": _memory_rank(w.engine, w.loras.rank)} if w.loras else {}
     return replace(
         job,
         rate=_rate(w, a),
@@ -99,6 +99,11 @@ def _service(w: Serve, job: ServingJob, a: Assumptions) -> ServingJob:
         pools=_pools(w.disaggregation),
         **adapters,
     )
+
+
+def _memory_rank(engine: str, rank: int) -> int:
+    """The rank for which the server allocates memory: SGLang that of the adapters, vLLM the next one that it supports."""
+    return rank if engine == "sglang" else allocated_rank(rank)
 
 
 def _pools(d: Disaggregation | str | None) -> tuple[int, int] | None:

@@ -21,7 +21,8 @@ SHARING = At() / "blueprint" / "sharing"
 MIG_GUIDE = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"
 MPS_GUIDE = "https://docs.nvidia.com/deploy/mps/when-to-use-mps.html"
 TIME_SLICING = "https://docs.aws.amazon.com/eks/latest/userguide/device-management-nvidia-time-slicing.html"
-MEMORY_LIMIT = "--gpu-memory-utilization"
+VLLM_LIMIT, SGLANG_LIMIT = "--gpu-memory-utilization", "--mem-fraction-static"
+"""Arguments that limit the memory of a server."""
 
 
 def _options(context: SpecContext) -> SharingOptions | None:
@@ -123,13 +124,25 @@ def time_slicing_isolates_no_memory(context: SpecContext) -> Iterator[Violation]
 
 @rule("S-209")
 def own_arguments_limit_memory(context: SpecContext) -> Iterator[Violation]:
-    """`run.args` replaces the server's arguments, so on a shared GPU it must limit the memory of the server."""
+    """On a GPU shared without MIG, `run.args` limits the memory of the server; a server that `server` describes needs such arguments."""
     strategies = {options.strategy for options in options_of(context.spec.blueprint.sharing)} - {"mig"}
     for at, workload in context.each(Serve) if strategies else ():
-        args = workload.run.args
-        if args and not any(arg.startswith(MEMORY_LIMIT) for arg in args):
-            message = f"`args` has no {MEMORY_LIMIT}; vLLM takes most of the GPU by default, and replicas share it"
-            yield Violation(at / "run" / "args", f"add such as {MEMORY_LIMIT}=0.45 for two replicas per GPU", message, about_key=True)
+        args, limits = workload.run.args, _memory_limits(workload)
+        fix = f"add such as {limits[0]}=0.45 for two replicas per GPU"
+        if args and not any(arg.startswith(limits) for arg in args):
+            engine = "" if workload.server else "SGLang" if workload.engine == "sglang" else "vLLM"
+            takes = f"{engine} takes most of the GPU by default, and replicas share it" if engine else "replicas share the GPU"
+            yield Violation(at / "run" / "args", fix, f"`args` has no {' or '.join(limits)}; {takes}", about_key=True)
+        elif workload.server and not args:
+            message = "The server has no `run.args` that limit its memory, and replicas share the GPU"
+            yield Violation(at / "server", "set `run.args` with its memory limit, or share by mig", message, about_key=True)
+
+
+def _memory_limits(workload: Serve) -> tuple[str, ...]:
+    """Arguments that limit the memory of the workload's server, any of which is enough."""
+    if workload.server:
+        return (VLLM_LIMIT, SGLANG_LIMIT)
+    return (SGLANG_LIMIT,) if workload.engine == "sglang" else (VLLM_LIMIT,)
 
 
 @rule("N-36")
