@@ -86,28 +86,6 @@ def training_case(nodes: int = 4, machine: str = "p5.48xlarge", place: dict | No
     return spec("llama-70b-sft", workload, place or AWS, blueprint=shape), sizing(cluster, facts, need), cluster
 
 
-def gke_training_case(machine: str = "a3-megagpu-8g", nodes: int = 4, place: dict | None = None, **more):
-    """The training cluster on GKE, on machines with TCPX, TCPXO or RoCE."""
-    row = Catalog.default().machine(machine)
-    given, plan, _ = training_case()
-    workload = given.model_dump(mode="json", exclude_unset=True)["workloads"][0]
-    workload = {key: value for key, value in workload.items() if key != "checkpoint"}
-    del workload["data"]["uri"]
-    shape = {"ttl": "14d", "api_access": OFFICE, "kind": "training-cluster"}
-    layout = ParallelLayout(tensor=8, data=nodes, zero_stage=3)
-    chosen = candidate(machine, row.accelerator, 8, nodes, fabric=str(row.fabric), parallelism=layout, **more)
-    cluster = fit(chosen, 20)
-    return spec("llama-70b-gke", workload, place or GCP, blueprint=shape), replace(plan, fits=(cluster,)), cluster
-
-
-GKE = {
-    "gke-tcpx": lambda: compiled(gke_training_case("a3-highgpu-8g")),
-    "gke-tcpxo": lambda: compiled(gke_training_case()),
-    "gke-roce": lambda: compiled(gke_training_case("a3-ultragpu-8g", capacity="spot")),
-}
-"""Training clusters on GKE, by fabric."""
-
-
 def fleet_case(workload: dict | None = None, access=OFFICE, **more):
     chat = {
         "name": "chat",

@@ -5,7 +5,7 @@ from rackwright.compile.kubernetes.gcp.fabric import fabric_rights
 from rackwright.compile.kubernetes.tenancy import least_rights
 from rackwright_pulumi.kubernetes.objects import namespace_body
 
-from tests import plans
+from tests import gke_plans, plans
 from tests.cluster.api import wait_until
 from tests.cluster.nodes import container
 from tests.jobs import cases
@@ -73,7 +73,7 @@ def test_init_containers_are_checked_too(api, team):
 
 @pytest.mark.parametrize("machine", ["a3-highgpu-8g", "a3-megagpu-8g", "a3-ultragpu-8g"])
 def test_a_job_on_gke_mounts_the_folders_of_its_fabric_and_no_others(api, machine):
-    case = plans.gke_training_case(machine, capacity="spot")
+    case = gke_plans.gke_training_case(machine, capacity="spot")
     space = f"team-{machine.partition('-8g')[0]}"
     api.must_apply(namespace_body(space, "privileged", is_of_team=True))
     api.must_apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer", "namespace": space}})

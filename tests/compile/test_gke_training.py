@@ -11,9 +11,9 @@ from rackwright.stackplan.labels import RDMA_DEVICE_CLASS, RDMA_RESOURCE
 from rackwright.stackplan.namespaces import SYSTEM_NAMESPACE
 from rackwright.validation.stack import check
 
-from tests import plans
+from tests import gke_plans, plans
 
-PLANS = {name: build() for name, build in plans.GKE.items()}
+PLANS = {name: build() for name, build in gke_plans.GKE.items()}
 NETWORKS = {"gke-tcpx": 4, "gke-tcpxo": 8, "gke-roce": 0}
 """cluster-toolkit examples/gke-a3-highgpu and gke-a3-megagpu; GKE makes those of A3 Ultra."""
 
@@ -87,32 +87,32 @@ def test_namespaces_of_jobs_allow_what_the_fabric_mounts(name):
 
 @pytest.mark.parametrize("nodes", [2, 1024])
 def test_the_number_of_objects_does_not_depend_on_the_number_of_machines(nodes):
-    assert len(plans.compiled(plans.gke_training_case(nodes=nodes)).manifests) == len(PLANS["gke-tcpxo"].manifests)
+    assert len(plans.compiled(gke_plans.gke_training_case(nodes=nodes)).manifests) == len(PLANS["gke-tcpxo"].manifests)
 
 
 def test_a_job_on_one_machine_needs_no_further_networks():
-    plan = plans.compiled(plans.gke_training_case(nodes=1))
+    plan = plans.compiled(gke_plans.gke_training_case(nodes=1))
     assert plan.network.accelerator_networks == ()
     assert not bodies(plan, "Network")
     assert check(plan) == []
 
 
 def test_more_machines_than_addresses_are_refused():
-    plan = plans.compiled(plans.gke_training_case())
+    plan = plans.compiled(gke_plans.gke_training_case())
     pools = tuple(replace(pool, nodes_max=4093, nodes_min=4093, nodes_start=4093) if pool.name == "gpu" else pool for pool in plan.pools)
     assert [p.code for p in check(replace(plan, pools=pools))].count("V-62") == 8
 
 
 def test_machines_whose_nvlink_spans_machines_are_refused():
     with pytest.raises(UserError, match=r"C-machine.*NVLink joins 72 GPUs of a4x-highgpu-4g"):
-        plans.compiled(plans.gke_training_case("a4x-highgpu-4g", capacity="reservation"))
+        plans.compiled(gke_plans.gke_training_case("a4x-highgpu-4g", capacity="reservation"))
 
 
 def test_flex_start_is_refused_until_the_queue_can_wait_for_its_nodes():
     with pytest.raises(UserError, match=r"C-capacity.*existing nodes only"):
-        plans.compiled(plans.gke_training_case("a3-ultragpu-8g", capacity="flex-start"))
+        plans.compiled(gke_plans.gke_training_case("a3-ultragpu-8g", capacity="flex-start"))
 
 
 @pytest.mark.parametrize("nodes", [1, 4])
 def test_every_cluster_has_multi_networking_which_cannot_be_turned_on_later(nodes):
-    assert plans.compiled(plans.gke_training_case(nodes=nodes)).cluster.multi_network
+    assert plans.compiled(gke_plans.gke_training_case(nodes=nodes)).cluster.multi_network

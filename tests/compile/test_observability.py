@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import yaml
 from rackwright import check
-from rackwright.catalog.alert_rows import alert_rows, exporter_metrics
+from rackwright.catalog.release.alert_rows import alert_rows, exporter_metrics
 from rackwright.compile.compile import compile_plan
 from rackwright.compile.observability.checkpoint_age import METRIC
 from rackwright.compile.observability.dashboards import FOLDER

@@ -14,12 +14,12 @@ from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
 from rackwright_pulumi.testing import Graph, record
 from rackwright_pulumi.unsupported import Unsupported
 
-from tests import plans
+from tests import gke_plans, plans
 from tests.components.waits import all_before, longest_path
 from tests.graphs import recorded
 
 BLUEPRINTS = {"fleet": (InferenceFleet, plans.fleet_plan), "tpu": (TpuPod, plans.tpu_plan)} | {
-    name: (TrainingCluster, plans.GKE[name]) for name in ("gke-tcpxo", "gke-roce")
+    name: (TrainingCluster, gke_plans.GKE[name]) for name in ("gke-tcpxo", "gke-roce")
 }
 TOPS = {f"rackwright:index:{kind.__name__}" for kind, _ in BLUEPRINTS.values()}
 NODE_POOL, RELEASE = "gcp:container/nodePool:NodePool", "kubernetes:helm.sh/v3:Release"

@@ -5,13 +5,13 @@ import json
 import pytest
 from rackwright.compile.kubernetes.gcp.fabric_pod import SOURCED
 
-from tests import plans
+from tests import gke_plans, plans
 from tests.jobs import cases
 
 CASES = {
-    "tcpx": lambda: plans.gke_training_case("a3-highgpu-8g"),
-    "tcpxo": plans.gke_training_case,
-    "roce": lambda: plans.gke_training_case("a3-ultragpu-8g", capacity="spot"),
+    "tcpx": lambda: gke_plans.gke_training_case("a3-highgpu-8g"),
+    "tcpxo": gke_plans.gke_training_case,
+    "roce": lambda: gke_plans.gke_training_case("a3-ultragpu-8g", capacity="spot"),
 }
 
 
@@ -76,7 +76,7 @@ def _cores(bindings: str) -> set[int]:
 
 
 def test_a_job_on_one_machine_needs_none_of_it():
-    spec = cases.pod(plans.gke_training_case(nodes=1))
+    spec = cases.pod(gke_plans.gke_training_case(nodes=1))
     assert "initContainers" not in spec
     assert not any("hostPath" in volume for volume in spec["volumes"])
 

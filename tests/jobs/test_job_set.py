@@ -10,7 +10,7 @@ from rackwright_pulumi.blueprints.tpu_pod import TpuPod
 from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
 from rackwright_pulumi.testing import record
 
-from tests import plans
+from tests import gke_plans, plans
 from tests.compile.contracts import errors_of, needs_contracts
 from tests.jobs import cases
 
@@ -20,9 +20,9 @@ CASES = {
     "one-machine": cases.one_machine_case,
     "fallback": plans.fallback_case,
     "tpu": cases.tpu_case,
-    "gke-tcpx": lambda: plans.gke_training_case("a3-highgpu-8g"),
-    "gke-tcpxo": plans.gke_training_case,
-    "gke-roce": lambda: plans.gke_training_case("a3-ultragpu-8g", capacity="spot"),
+    "gke-tcpx": lambda: gke_plans.gke_training_case("a3-highgpu-8g"),
+    "gke-tcpxo": gke_plans.gke_training_case,
+    "gke-roce": lambda: gke_plans.gke_training_case("a3-ultragpu-8g", capacity="spot"),
 }
 
 

@@ -14,7 +14,7 @@ from rackwright_pulumi.package.served import COMPONENTS, component_class
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 
-from tests import plans
+from tests import gke_plans, plans
 from tests.package.toy import Deployment, output
 
 PLANS = {"TrainingCluster": plans.training_plan, "TpuPod": plans.tpu_plan}
@@ -128,7 +128,7 @@ def camel(key: str) -> str:
     return first + "".join(map(str.title, rest))
 
 
-CASES = plans.ALL | {"gke-tcpxo": plans.GKE["gke-tcpxo"]}
+CASES = plans.ALL | {"gke-tcpxo": gke_plans.GKE["gke-tcpxo"]}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 from rackwright.catalog import Catalog
-from rackwright.catalog.operator_matrix import operator_release
 from rackwright.catalog.release.chart_images import chart_images
+from rackwright.catalog.release.operator_matrix import operator_release
 from rackwright.catalog.release.pinned_versions import pinned_versions
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.sizing.offers.own_servers import with_own_servers

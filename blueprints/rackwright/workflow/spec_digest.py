@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rackwright.spec import Spec
-from rackwright.spec.blueprint import Nodes, Safety
+from rackwright.spec.blueprint import Nodes, PreflightOptions, Safety
 from rackwright.spec.media import BatchData
 from rackwright.spec.monitoring import Monitoring
 
@@ -36,7 +36,11 @@ LATER = {
     "notify": [],
     "permissions_boundary": None,
     "pod_logs": "none",
+    "preflight": PreflightOptions().model_dump(mode="json"),
+    "prometheus": None,
+    "purchase": None,
     "region": None,
+    "registry": None,
     "require_api_key": True,
     "require_tls": True,
     "role": None,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from rackwright.catalog.columns import CHART_IMAGE_VALUES, CHART_IMAGES
 from rackwright.catalog.read import DATA, read_table
+from rackwright.catalog.release.columns import CHART_IMAGE_VALUES, CHART_IMAGES
 
 
 @dataclass(frozen=True, slots=True)

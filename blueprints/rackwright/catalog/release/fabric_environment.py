@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from functools import cache
 
-from rackwright.catalog.columns import FABRIC_ENVIRONMENT
 from rackwright.catalog.hardware import Fabric
 from rackwright.catalog.read import DATA, read_table
+from rackwright.catalog.release.columns import FABRIC_ENVIRONMENT
 
 NO_HUGE_PAGES = "no-huge-pages"
 """Pods that request no huge pages."""

@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from rackwright.catalog.columns import SUPPORT, VERSIONS
 from rackwright.catalog.read import DATA, read_table
+from rackwright.catalog.release.columns import SUPPORT, VERSIONS
 from rackwright.catalog.rows import PinnedVersion, Support
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rackwright.catalog.alert_rows import AlertRow, alert_row
+from rackwright.catalog.release.alert_rows import AlertRow, alert_row
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.stackplan import ManifestPlan
 from rackwright.stackplan.operators import MONITORING

@@ -1,6 +1,6 @@
 """Alert on old checkpoints, from a gauge that the training program publishes."""
 
-from rackwright.catalog.alert_rows import alert_row
+from rackwright.catalog.release.alert_rows import alert_row
 from rackwright.compile.kubernetes.manifests import obj
 from rackwright.compile.observability.alert import Rule, alert
 from rackwright.stackplan import ManifestPlan

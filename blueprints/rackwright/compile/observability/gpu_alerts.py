@@ -1,6 +1,6 @@
 """Alerts on GPUs: errors, links, heat, and GPUs that are held and idle. Metrics: dcgm-exporter."""
 
-from rackwright.catalog.alert_rows import alert_row, exporter_metrics
+from rackwright.catalog.release.alert_rows import alert_row, exporter_metrics
 from rackwright.compile.cost_alerts import IDLE_MINUTES
 from rackwright.compile.observability.alert import Rule, alert, limit
 from rackwright.stackplan import BlueprintKind

@@ -1,6 +1,6 @@
 """Alert on jobs that wait long for admission. Metrics: Kueue."""
 
-from rackwright.catalog.alert_rows import alert_row
+from rackwright.catalog.release.alert_rows import alert_row
 from rackwright.compile.observability.alert import Rule, alert
 
 

@@ -1,6 +1,6 @@
 """Alerts on one model server: slow first tokens, and requests that wait although the fleet may grow."""
 
-from rackwright.catalog.alert_rows import alert_row
+from rackwright.catalog.release.alert_rows import alert_row
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.observability.alert import Rule, alert, rule_object
 from rackwright.compile.serving.model_server import ModelServer

@@ -4,8 +4,8 @@ import math
 import re
 from typing import Any
 
-from rackwright.catalog.preflight_limits import preflight_limits
 from rackwright.catalog.query import accelerator
+from rackwright.catalog.release.preflight_limits import preflight_limits
 from rackwright.catalog.rows import Fabric
 from rackwright.compile.jobs.job_context import JobContext, Launch
 from rackwright.compile.jobs.paths import SHARED, shared_claims

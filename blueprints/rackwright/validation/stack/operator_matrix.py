@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rackwright.catalog.operator_matrix import OperatorRelease, operator_release, operator_releases, version_numbers
+from rackwright.catalog.release.operator_matrix import OperatorRelease, operator_release, operator_releases, version_numbers
 from rackwright.catalog.release.pinned_versions import pinned_versions
 from rackwright.clouds import KUBERNETES
 from rackwright.diagnostics.problem import At, Level, Stage

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import cache
 
-from rackwright.catalog.columns import ALERTS, EXPORTER_METRICS
 from rackwright.catalog.read import DATA, read_table
+from rackwright.catalog.release.columns import ALERTS, EXPORTER_METRICS
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from rackwright.catalog.columns import PREFLIGHT_LIMITS
 from rackwright.catalog.read import DATA, read_table
+from rackwright.catalog.release.columns import PREFLIGHT_LIMITS
 
 
 @cache

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from rackwright.catalog.columns import OPERATOR_MATRIX
 from rackwright.catalog.read import DATA, read_table
+from rackwright.catalog.release.columns import OPERATOR_MATRIX
 
 
 @dataclass(frozen=True, slots=True)
