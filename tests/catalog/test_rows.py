@@ -7,12 +7,13 @@ from dataclasses import fields, is_dataclass
 
 import pytest
 from rackwright.catalog import columns, csv_table, server_columns
+from rackwright.catalog.release import columns as release_columns
 from rackwright.catalog.csv_table import DATE
 from rackwright.catalog.read import DATA, Catalog
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.units import GIB
 
-TABLES = [t for module in (columns, server_columns) for t in vars(module).values() if isinstance(t, csv_table.Table)]
+TABLES = [t for module in (columns, server_columns, release_columns) for t in vars(module).values() if isinstance(t, csv_table.Table)]
 FILES = [t.file for t in TABLES if t.file not in ("prices.csv", "availability.csv")]
 FILES += [f"{kind}_{cloud}.csv" for kind in ("prices", "availability") for cloud in ("aws", "gcp")]
 COUNTS = {

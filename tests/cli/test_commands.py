@@ -200,7 +200,8 @@ def test_plan_does_not_suggest_choose_if_nothing_can_be_built(rackwright, stacks
     spec = Path("mistral-7b-qlora.yaml")
     text = spec.read_text()
     place = text[text.index("    - cloud:") : text.index("blueprint:")]
-    spec.write_text(text.replace(place, "    - {cloud: gcp, project: my-project, regions: [us-central1]}\n"))
+    elsewhere = text.replace(place, "    - {cloud: gcp, project: my-project, regions: [us-central1]}\n")
+    spec.write_text(re.sub(r"(?m)^  kind: .*$", "  kind: box", elsewhere) if "  kind: " in elsewhere else elsewhere.replace("blueprint:\n", "blueprint:\n  kind: box\n"))
     result = rackwright("plan", spec, *TODAY).out
     assert "C-no-path" in result
     assert "rackwright choose" not in result

@@ -9,7 +9,7 @@ from rackwright.compile.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
 from rackwright.validation.stack import check
 
-from tests import plans
+from tests import gke_plans, plans
 from tests.compile.found import manifest
 
 
@@ -200,7 +200,7 @@ def test_unsupported_blueprint_on_a_cloud_is_an_error():
     assert refused(plans.fleet_case({"min_replicas": 0, "scale_to_zero": True})) == ["V-92"]
     assert refused(plans.fleet_case({"engine": "tensorrt-llm"})) == ["C-engine"]
     assert refused(plans.fleet_case(parallelism=plans.ParallelLayout(tensor=2))) == ["C-wide-replica"]
-    assert refused(plans.training_case(place=plans.GCP, cloud="gcp")) == ["C-no-path"]
+    assert refused(gke_plans.boxed()) == ["C-no-path"]
     assert refused(plans.training_case(blueprint={"kind": "box"})) == ["C-nodes"]
     assert refused(plans.tpu_case(machine="g2-standard-12")) == ["C-machine"]
 

@@ -55,7 +55,7 @@ def test_jobs_are_placed_by_rack_and_host():
     levels = one(own_training_plan(), "Topology")["spec"]["levels"]
     assert [level["nodeLabel"] for level in levels] == ["rackwright/rack", "kubernetes.io/hostname"]
     labels = manifest(own_training_plan(), "queue.flavor")["spec"]["nodeLabels"]
-    assert labels == {"rackwright/role": "llama-own.accelerator", "rackwright/preflight": "passed"}
+    assert labels == {"rackwright/role": "llama-own.accelerator"}
 
 
 def test_topology_labels_of_the_inventory_replace_racks():

@@ -32,7 +32,7 @@ def test_pods_get_no_token_unless_they_ask_for_one(build):
 def test_only_namespaces_with_locked_memory_need_the_policy():
     """Others enforce `baseline`, which forbids more."""
     names = [body["metadata"]["name"] for body in objects(plans.training_plan(), "ValidatingAdmissionPolicy")]
-    assert "team-pods" in names
+    assert "team-pods-team-nlp" in names
     plan = plans.compiled(cases.one_machine_case("g6.xlarge"))
     assert dict(plan.namespaces)["team-nlp"] == "baseline"
-    assert "team-pods" not in [body["metadata"]["name"] for body in objects(plan, "ValidatingAdmissionPolicy")]
+    assert "team-pods-team-nlp" not in [body["metadata"]["name"] for body in objects(plan, "ValidatingAdmissionPolicy")]

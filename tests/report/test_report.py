@@ -276,7 +276,7 @@ def test_report_of_a_spec_without_limits(stack):
 
 def test_unsupported_blueprint_is_a_warning():
     spec, plan, _ = planned("chat-serve")
-    boxed = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"kind": "training-cluster"})})
+    boxed = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"kind": "box"})})
     ahead = Pipeline.of_spec(boxed, TODAY, plan=plan).preview()
     assert ahead.stack is None
     assert ahead.bill is None

@@ -234,7 +234,7 @@ def test_commands_of_day_one_name_the_resource_of_the_parts(tmp_path):
     path = tmp_path / "shared.yaml"
     path.write_text(shared_example()[0])
     steps = {step.name: step for step in day_one(Pipeline(path, TODAY).decide(), "shared.yaml")}
-    assert "2 nvidia.com/gpu.shared" in steps["preflight"].text
+    assert "2 nvidia.com/gpu.shared" in steps["nodes"].text
 
 
 def test_economics_count_the_parts_of_the_planned_machine():

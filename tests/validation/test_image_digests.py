@@ -31,7 +31,7 @@ def swapped(value, old, new):
 
 
 def test_releases_have_images_without_a_published_digest():
-    assert UNPINNED == ["vllm-efa", "vllm-neuron"]
+    assert UNPINNED == ["endpoint-picker", "vllm-efa", "vllm-neuron"]
 
 
 @pytest.mark.parametrize("mirror", ["", "mirror.example/ai"])

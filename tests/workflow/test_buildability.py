@@ -37,7 +37,7 @@ infra:
   any_of:
     - {cloud: gcp, project: my-project, regions: [us-central1], capacity: {ordered: [spot, on-demand]}}
     - {cloud: aws, account: "123456789012", regions: [us-east-1], capacity: {ordered: [on-demand]}}
-blueprint: {ttl: 3d}
+blueprint: {ttl: 3d, kind: box}
 """
 """A box on Google Cloud is cheapest and cannot be built; one on AWS can."""
 

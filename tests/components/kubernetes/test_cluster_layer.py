@@ -103,7 +103,7 @@ def test_manifests_are_not_changed(graph):
     assert claim.inputs["spec"] == {"volumeName": "fs-1"}
 
 
-@pytest.mark.parametrize(("kind", "api", "marked"), [("Deployment", "apps/v1", True), ("Service", "v1", True), ("Job", "batch/v1", False)])
+@pytest.mark.parametrize(("kind", "api", "marked"), [("Deployment", "apps/v1", True), ("Service", "v1", True), ("Job", "batch/v1", True)])
 def test_an_update_does_not_wait_for_a_server_without_weights(kind, api, marked):
     graph = layer((), (ManifestPlan("server", body(api, kind, "chat", "nlp", spec={})),))
     (node,) = [node for node in graph.nodes.values() if node.name == "sft-layer-server"]
