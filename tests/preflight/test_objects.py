@@ -87,6 +87,21 @@ def test_node_checks_are_privileged_in_a_namespace_of_their_own():
     assert own["spec"]["template"]["spec"]["runtimeClassName"] == "nvidia", "the GPU operator injects devices by CDI"
 
 
+GKE_MACHINES = ("a3-highgpu-8g", "a3-megagpu-8g", "a3-ultragpu-8g")
+
+
+@pytest.mark.parametrize("machine", GKE_MACHINES)
+def test_node_checks_on_gke_mount_the_driver_of_the_host(machine):
+    """Nodes of GKE have no container runtime of NVIDIA, and the device plugin serves only pods that request GPUs."""
+    pod = made(plans.gke_training_case(machine), image=IMAGE).node_objects[-1]["spec"]["template"]["spec"]
+    check = pod["initContainers"][0]
+    assert {"name": "driver-0", "hostPath": {"path": "/home/kubernetes/bin/nvidia"}} in pod["volumes"]
+    assert {"name": "driver-0", "mountPath": "/usr/local/nvidia", "readOnly": True} in check["volumeMounts"]
+    assert check["env"] == [{"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"}]
+    assert check["command"][:4] == ["sh", "-c", 'PATH=/usr/local/nvidia/bin:$PATH exec "$0" "$@"', "python3"]
+    assert "runtimeClassName" not in pod
+
+
 def test_the_cluster_check_has_the_fabric_of_a_job_and_the_queue_without_the_gate():
     body = made(gated_case()).cluster_objects(4)[-1]
     assert body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "preflight"

@@ -129,6 +129,18 @@ def test_a_node_with_another_driver_than_most_fails(tmp_path):
     ]
 
 
+NO_TOOL = [{"name": "driver-tool", "passed": False, "measured": None, "limit": "nvidia-smi"}]
+
+
+def test_a_node_that_was_not_measured_gets_no_taint(tmp_path):
+    fake = cluster(gpu_1=NO_TOOL)
+    fake.log = [row("cluster-busbw-gb-s", True, 412.5, 300.0, "gpu-0", "gpu-2", "gpu-3")]
+    found, _ = run(fake, tmp_path)
+    assert [check.text for check in found.failures] == ["gpu-1: driver-tool is not measured, the limit is nvidia-smi"]
+    assert fake.labels == {"gpu-0": "passed", "gpu-1": None, "gpu-2": "passed", "gpu-3": "passed"}
+    assert {body["spec"]["taints"][0].get("$patch") for _, body in fake.patches} == {"delete"}
+
+
 def test_a_missing_node_is_reported(tmp_path):
     fake = cluster()
     fake.log = [row("cluster-busbw-gb-s", True, 412.5, 300.0, *NAMES[:3])]

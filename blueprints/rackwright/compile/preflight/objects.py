@@ -8,10 +8,10 @@ from typing import Any
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.job_set import QUEUE_LABEL, TOPOLOGY_ANNOTATION, job_set
 from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.compile.preflight.driver import DriverAccess, driver_access
 from rackwright.compile.preflight.limits import cluster_limits, node_limits
 from rackwright.spec.workload_parts import Run
 from rackwright.stackplan.labels import FAILED, PREFLIGHT_LABEL, ROLE_LABEL
-from rackwright.stackplan.operators import GPU_OPERATOR
 from rackwright.stackplan.plan import PREFLIGHT_FLAVOR, PREFLIGHT_QUEUE
 
 NAME = "preflight"
@@ -42,7 +42,7 @@ def node_objects(job: JobContext, image: str) -> list[Body]:
     It is privileged to read the log of the kernel and to see all GPUs without requesting them, so that a missing GPU does not leave it
     pending. The host's network shows the RDMA devices, of which some are moved into pods (RDMA subsystem in exclusive mode).
     """
-    space = namespace_name(job)
+    space, driver = namespace_name(job), driver_access(job)
     levels = {f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")}
     labels = {"app": NAME}
     pod = {
@@ -51,10 +51,10 @@ def node_objects(job: JobContext, image: str) -> list[Body]:
         "nodeSelector": check_selector(job),
         "tolerations": [*job.pool.tolerations, *job.pool.device_tolerations, _failed_toleration()],
         "terminationGracePeriodSeconds": 1,
-        "initContainers": [_node_check(image)],
+        "initContainers": [_node_check(image, driver)],
         "containers": [_container("wait", image, ["sleep", "infinity"])],
-        "volumes": [{"name": NAME, "configMap": {"name": NAME}}],
-    } | ({"runtimeClassName": "nvidia"} if _has_runtime_class(job) else {})
+        "volumes": [{"name": NAME, "configMap": {"name": NAME}}, *driver.volumes],
+    } | ({"runtimeClassName": driver.runtime_class} if driver.runtime_class else {})
     template = {"metadata": {"labels": labels}, "spec": pod}
     update = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}}
     spec = {"selector": {"matchLabels": labels}, "updateStrategy": update, "template": template}
@@ -65,24 +65,17 @@ def node_objects(job: JobContext, image: str) -> list[Body]:
     ]
 
 
-def _node_check(image: str) -> Body:
-    """NVIDIA's container runtime gives a privileged container the GPUs of the variable."""
-    visible = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "utility"}
-    return _container(CHECK, image, ["python3", f"{FOLDER}/{NODE_SCRIPT}", f"{FOLDER}/{LIMITS}", MESSAGE]) | {
-        "env": [{"name": name, "value": value} for name, value in visible.items()],
+def _node_check(image: str, driver: DriverAccess) -> Body:
+    command = ["python3", f"{FOLDER}/{NODE_SCRIPT}", f"{FOLDER}/{LIMITS}", MESSAGE]
+    return _container(CHECK, image, driver.command(command)) | {
+        "env": driver.env,
         "securityContext": {"privileged": True},
-        "volumeMounts": [{"name": NAME, "mountPath": FOLDER, "readOnly": True}],
+        "volumeMounts": [{"name": NAME, "mountPath": FOLDER, "readOnly": True}, *driver.volume_mounts],
     }
 
 
 def _container(name: str, image: str, command: list[str]) -> Body:
     return {"name": name, "image": image, "command": command, "resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}}}
-
-
-def _has_runtime_class(job: JobContext) -> bool:
-    """The GPU operator injects devices by CDI, and creates the class for containers that name them in a variable
-    (https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/cdi.html)."""
-    return GPU_OPERATOR in {*(release.name for release in job.stack.releases), *job.stack.installed}
 
 
 def _failed_toleration() -> dict[str, str]:

@@ -18,7 +18,7 @@ from rackwright.validation.spec_paths import in_spec
 from rackwright.workflow.cluster.api import Kind
 from rackwright.workflow.cluster.connection import RefusedError
 from rackwright.workflow.cluster.node_api import NodeApi, NodeState
-from rackwright.workflow.cluster.preflight_results import Check, Results, check_of
+from rackwright.workflow.cluster.preflight_results import NOT_MEASURED, Check, Results, check_of
 from rackwright.workflow.decided import Decided
 from rackwright.workflow.pipeline import Pipeline
 
@@ -62,7 +62,8 @@ class PreflightRun:
         failed = _of_one_node(self.checks)
         for name in sorted(failed):
             self.api.mark_node(name, FAILED)
-        good = [name for name in names if name not in failed]
+        unmeasured = {name for check in self.checks if check.name in NOT_MEASURED for name in check.nodes}
+        good = [name for name in names if name not in failed | unmeasured]
         for name in good:
             self.api.mark_node(name, None)
         if good and self.preflight.has_cluster_check:
@@ -183,7 +184,7 @@ def _records(text: str) -> list[dict]:
 
 def _of_one_node(checks: Iterable[Check]) -> set[str]:
     """Nodes that failed a check of their own."""
-    return {check.nodes[0] for check in checks if not check.passed and len(check.nodes) == 1}
+    return {check.nodes[0] for check in checks if not check.passed and len(check.nodes) == 1 and check.name not in NOT_MEASURED}
 
 
 def _differences(checks: list[Check]) -> list[Check]:

@@ -6,6 +6,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 VERSION = "preflight/1"
+NOT_MEASURED = ("driver-tool",)
+"""Checks of one node whose failure is no fault of the node: the container lacks a tool."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,20 @@ class Results:
         return [check for check in self.checks if not check.passed]
 
     @property
+    def unmeasured_nodes(self) -> frozenset[str]:
+        return frozenset(node for check in self.failures if check.name in NOT_MEASURED for node in check.nodes)
+
+    @property
     def passed(self) -> bool:
         return bool(self.nodes) and not self.failures
 
     def result_of(self, node: str) -> str:
-        """passed, failed, or blocked: a check of all nodes failed, which is the fault of no single node."""
+        """passed, failed, or blocked: a check of all nodes failed, which is the fault of no single node, or the node was not measured."""
         if node in self.failed_nodes:
             return "failed"
-        of_all = [check for check in self.failures if check.nodes and not {*check.nodes} & self.failed_nodes]
+        if node in self.unmeasured_nodes:
+            return "blocked"
+        of_all = [each for each in self.failures if each.nodes and not {*each.nodes} & (self.failed_nodes | self.unmeasured_nodes)]
         return "blocked" if of_all else "passed"
 
     def to_json(self) -> dict[str, Any]:
