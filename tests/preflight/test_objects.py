@@ -73,6 +73,18 @@ def test_limits_of_the_cluster_come_from_the_plan():
     assert found["all_reduce"].startswith("all_reduce_perf -b 1G -e 8G")
 
 
+@pytest.mark.parametrize("nodes", [2, 6])
+def test_every_checked_node_is_a_host_also_above_the_plan(nodes):
+    """Ranks without a host would serve until the check ends, and their nodes would pass untested."""
+    check = made(plans.training_case())
+    config, body = check.cluster_objects(nodes)
+    job = body["spec"]["replicatedJobs"][0]["template"]["spec"]
+    assert check.context.nodes == 4
+    assert job["parallelism"] == job["completions"] == nodes
+    assert limits([config])["hosts"] == [f"preflight-workers-0-{rank}.preflight" for rank in range(nodes)]
+    assert job["activeDeadlineSeconds"] == 5400
+
+
 def test_node_checks_are_privileged_in_a_namespace_of_their_own():
     space, _, daemon = made(plans.training_case()).node_objects
     assert space["metadata"]["name"] == "llama-70b-sft-preflight"

@@ -23,6 +23,8 @@ CHECK = "check"
 MESSAGE = "/dev/termination-log"
 UID_LABEL = "jobset.sigs.k8s.io/jobset-uid"
 """Label that JobSet sets on every pod (https://jobset.sigs.k8s.io/docs/concepts/)."""
+MAX_RUN_S = 5400
+"""Time for the check of the cluster: queue, start, all-reduce of every pair, storage. A job that is left then gives its GPUs back."""
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 
 
@@ -83,15 +85,20 @@ def _failed_toleration() -> dict[str, str]:
 
 
 def cluster_objects(job: JobContext, image: str, nodes: int) -> list[Body]:
-    """Scripts and JobSet: the job of the plan with the check as its command, on the first `nodes` of its ranks."""
+    """Scripts and JobSet: the job of the plan with the check as its command. nodes: may be above those of the plan."""
     run = Run(image=image, command=("python3", f"{FOLDER}/{CLUSTER_SCRIPT}"), args=(f"{FOLDER}/{LIMITS}",), env=job.run.env)
     run = run.model_copy(update={"launcher": "none", "max_restarts": 0})
     workload = job.spec.workload.model_copy(update={"run": run})
     check = replace(job, spec=job.spec.model_copy(update={"workloads": [workload]}), name=NAME)
-    body, limits = job_set(check), cluster_limits(check)
+    body = job_set(check)
     _in_preflight_queue(check, body)
     _with_scripts(body, nodes)
-    return [_config(job.namespace, CLUSTER_SCRIPT, limits | {"hosts": limits["hosts"][:nodes]}), body]
+    return [_config(job.namespace, CLUSTER_SCRIPT, cluster_limits(_with_nodes(check, nodes))), body]
+
+
+def _with_nodes(job: JobContext, nodes: int) -> JobContext:
+    """The job on this number of nodes."""
+    return replace(job, fit=replace(job.fit, candidate=replace(job.fit.candidate, nodes=nodes)))
 
 
 def _in_preflight_queue(job: JobContext, body: Body) -> None:
@@ -108,9 +115,10 @@ def _in_preflight_queue(job: JobContext, body: Body) -> None:
 
 
 def _with_scripts(body: Body, nodes: int) -> None:
-    """The scripts, the secret of the run and the name of the node, and the number of pods."""
+    """The scripts, the secret of the run and the name of the node, the number of pods, and the time after which they are deleted."""
     job = body["spec"]["replicatedJobs"][0]["template"]["spec"]
     job["parallelism"] = job["completions"] = nodes
+    job["activeDeadlineSeconds"] = MAX_RUN_S
     spec = _template(body)["spec"]
     spec["volumes"].append({"name": NAME, "configMap": {"name": NAME}})
     container = spec["containers"][0]
