@@ -1,9 +1,12 @@
 """Results of a check of nodes, as JSON and JUnit."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from xml.etree import ElementTree
+
+from rackwright.stackplan.labels import PASSED
 
 VERSION = "preflight/1"
 NOT_MEASURED = ("driver-tool",)
@@ -33,32 +36,29 @@ class Check:
 
 @dataclass(frozen=True)
 class Results:
-    """Every check of a stack's nodes. nodes: names of all nodes."""
+    """Every check of a stack's nodes. nodes: names of all nodes. earlier: node that was not measured -> label of an earlier check."""
 
     stack: str
     nodes: tuple[str, ...]
     checks: tuple[Check, ...] = ()
     failed_nodes: frozenset[str] = field(default_factory=frozenset)
+    earlier: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def failures(self) -> list[Check]:
         return [check for check in self.checks if not check.passed]
 
     @property
-    def unmeasured_nodes(self) -> frozenset[str]:
-        return frozenset(node for check in self.failures if check.name in NOT_MEASURED for node in check.nodes)
-
-    @property
     def passed(self) -> bool:
-        return bool(self.nodes) and not self.failures
+        return bool(self.nodes) and not self.failures and all(self.earlier.get(node, PASSED) == PASSED for node in self.nodes)
 
     def result_of(self, node: str) -> str:
         """passed, failed, or blocked: a check of all nodes failed, which is the fault of no single node, or the node was not measured."""
         if node in self.failed_nodes:
             return "failed"
-        if node in self.unmeasured_nodes:
-            return "blocked"
-        of_all = [each for each in self.failures if each.nodes and not {*each.nodes} & (self.failed_nodes | self.unmeasured_nodes)]
+        if node in self.earlier:
+            return self.earlier[node] or "blocked"
+        of_all = [each for each in self.failures if each.nodes and not {*each.nodes} & {*self.failed_nodes, *self.earlier}]
         return "blocked" if of_all else "passed"
 
     def to_json(self) -> dict[str, Any]:
