@@ -85,6 +85,22 @@ def test_every_checked_node_is_a_host_also_above_the_plan(nodes):
     assert job["activeDeadlineSeconds"] == 5400
 
 
+FLOORS = {
+    "a3-highgpu-8g": (60.0, 60.0),
+    "a3-megagpu-8g": (250.0, 150.0),
+    "a3-ultragpu-8g": (300.0, 300.0),
+}
+"""Machine -> GB/s between two nodes, and between four: 0.6 of 100 for TCPX, 0.75 of 200 for TCPXO and of 400 for RoCE."""
+
+
+@pytest.mark.parametrize("machine", FLOORS)
+def test_published_floors_are_of_two_nodes(machine):
+    check = made(plans.gke_training_case(machine))
+    found = [limits(check.cluster_objects(nodes)) for nodes in (2, 4)]
+    two, four = FLOORS[machine]
+    assert [(each["pair_busbw_gb_s"], each["cluster_busbw_gb_s"]) for each in found] == [(two, two), (two, four)]
+
+
 def test_node_checks_are_privileged_in_a_namespace_of_their_own():
     space, _, daemon = made(plans.training_case()).node_objects
     assert space["metadata"]["name"] == "llama-70b-sft-preflight"
