@@ -193,13 +193,31 @@ def test_an_image_is_required_and_should_have_a_digest():
     assert made(plans.training_case(), image="").image == cases.IMAGE, "the image of the job"
 
 
-def gate_problems(case) -> list[str]:
-    """Messages of V-213 for a spec that requires the gate."""
+def test_the_queue_of_spot_nodes_has_a_gate_only_where_the_spec_sets_it():
+    """A replacement lacks the label, so a job that was interrupted would wait for the next check."""
+    for gate, is_gated in ((None, False), (True, True)):
+        spec, sizing, fit = plans.gke_training_case("a3-ultragpu-8g", capacity="spot")
+        options = spec.blueprint.preflight.model_copy(update={"image": IMAGE, "gate": gate})
+        spec = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"preflight": options})})
+        assert plans.compiled((spec, sizing, fit)).has_gated_queue is is_gated
+
+
+def test_a_gate_of_spot_nodes_is_a_warning_with_its_consequence():
+    (reason,) = gate_problems(plans.gke_training_case("a3-ultragpu-8g", capacity="spot"), "V-216")
+    assert reason == (
+        "Pool gpu has spot nodes and a queue with `preflight.gate`: "
+        "an interrupted job waits until `rackwright preflight` has checked the replacement"
+    )
+    assert gate_problems(plans.gke_training_case("a3-ultragpu-8g"), "V-216") == []
+
+
+def gate_problems(case, code: str = "V-213") -> list[str]:
+    """Messages of a rule for a spec that requires the gate."""
     spec, sizing, fit = case
     required = spec.blueprint.model_copy(update={"preflight": spec.blueprint.preflight.model_copy(update={"gate": True})})
     chosen = spec.model_copy(update={"blueprint": required})
     context = StackContext(plans.compiled((chosen, sizing, fit)), Catalog.default(), fit=fit, spec=chosen)
-    return [problem.reason for problem in stack_problems(context) if problem.code == "V-213"]
+    return [problem.reason for problem in stack_problems(context) if problem.code == code]
 
 
 def test_a_gate_that_no_queue_can_have_is_refused():
