@@ -7,9 +7,9 @@ from dataclasses import fields, is_dataclass
 
 import pytest
 from rackwright.catalog import columns, csv_table, server_columns
-from rackwright.catalog.release import columns as release_columns
 from rackwright.catalog.csv_table import DATE
 from rackwright.catalog.read import DATA, Catalog
+from rackwright.catalog.release import columns as release_columns
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.units import GIB
 

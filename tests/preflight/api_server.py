@@ -16,13 +16,18 @@ GOOD = [{"name": "gpu-count", "passed": True, "measured": 8, "limit": 8}]
 
 @dataclass
 class FakeCluster(FakeApi):
-    """messages: termination message of each node; None: the pod does not end. log: of rank 0. patches: (node, body) in order."""
+    """messages: termination message of each node; None: the pod does not end. log: of rank 0.
+
+    patches: (node, body) in order. earlier: label of each
+    node before the run. is_busy: the JobSet is not started."""
 
     messages: dict[str, str | None] = field(default_factory=dict)
     log: list[dict[str, Any]] = field(default_factory=list)
     amounts: dict[str, str] = field(default_factory=lambda: {"nvidia.com/gpu": "8", "vpc.amazonaws.com/efa": "32"})
     patches: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     objects: dict[str, Any] = field(default_factory=dict)
+    earlier: dict[str, str] = field(default_factory=dict)
+    is_busy: bool = False
 
     def answer(self, request: Request) -> tuple[int, Any]:
         method, path, _, body = request
@@ -45,17 +50,21 @@ class FakeCluster(FakeApi):
             return 200, {"kind": "NodeList", "items": [self._node(name) for name in self.messages]}
         if path == f"{SPACE}/pods":
             return 200, {"kind": "PodList", "items": [_pod(name, text) for name, text in self.messages.items()]}
+        if path == f"{JOBS}/preflight" and path in self.objects and self.is_busy:
+            return 200, {"status": {"conditions": [{"type": "Suspended", "status": "True"}]}}
         if path == f"{JOBS}/preflight" and path in self.objects:
             return 200, {"status": {"conditions": [{"type": "Completed", "status": "True"}]}}
         if path == PODS:
-            return 200, {"kind": "PodList", "items": [{"metadata": {"name": "rank-0"}, "status": {"phase": "Succeeded"}}]}
+            pod = {"metadata": {"name": "rank-0"}, "spec": {"nodeName": "gpu-0", "containers": []}, "status": {"phase": "Succeeded"}}
+            return 200, {"kind": "PodList", "items": [] if self.is_busy else [pod]}
         if path == f"{PODS}/rank-0/log":
             return 200, "starting\n" + "".join(f"rackwright-preflight {json.dumps(row)}\n" for row in self.log)
         return 404, {"message": f"{path} not found"}
 
     def _node(self, name: str) -> dict[str, Any]:
         status = {"allocatable": self.amounts, "conditions": [{"type": "Ready", "status": "True"}]}
-        return {"metadata": {"name": name}, "status": status}
+        labels = {"rackwright/preflight": self.earlier[name]} if name in self.earlier else {}
+        return {"metadata": {"name": name, "labels": labels}, "status": status}
 
     @property
     def labels(self) -> dict[str, Any]:

@@ -92,6 +92,13 @@ def without_smi(folder: Path) -> dict[str, dict[str, Any]]:
     return _run(folder, {})
 
 
+def without_tool(folder: Path) -> dict[str, dict[str, Any]]:
+    """Checks of a healthy node in a container without nvidia-smi."""
+    FakeNode().build(folder)
+    (folder / "bin" / "nvidia-smi").unlink()
+    return _run(folder, {})
+
+
 def _run(folder: Path, limits: dict[str, Any]) -> dict[str, dict[str, Any]]:
     _write(folder / "limits.json", json.dumps(LIMITS | limits))
     environment = os.environ | {"PREFLIGHT_ROOT": str(folder), "FAKE": str(folder), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}

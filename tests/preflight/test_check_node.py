@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rackwright.compile.preflight.scripts import check_node
 
-from tests.preflight.nodes import LIMITS, FakeNode, checks, without_smi
+from tests.preflight.nodes import LIMITS, FakeNode, checks, without_smi, without_tool
 
 
 def failed(found: dict[str, dict]) -> dict[str, tuple]:
@@ -67,6 +67,12 @@ def test_a_driver_that_does_not_answer_is_a_failed_check(tmp_path):
         assert not found[name]["passed"]
         assert "nvidia-smi" in found[name]["measured"]
     assert found["rdma-ports"]["passed"]
+
+
+def test_a_container_without_the_tool_of_the_driver_measures_no_gpu(tmp_path):
+    found = without_tool(tmp_path)
+    assert failed(found) == {"driver-tool": (None, "nvidia-smi", "the container of the check has no nvidia-smi")}
+    assert not {"gpu-count", "gpus", "nvlink", "nvlinks", "remapped-rows"} & {*found}
 
 
 def test_a_limit_of_locked_memory_is_found(tmp_path):

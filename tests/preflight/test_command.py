@@ -28,6 +28,11 @@ def test_objects_are_written_as_files_that_kubectl_applies(spec, capsys):
     assert "  check_node.py: |\n" in Path("out/1-nodes.yaml").read_text(), "scripts can be read"
 
 
+def test_the_help_shows_no_empty_default(capsys):
+    assert run(["preflight", "--help"]) == 0
+    assert "()" not in capsys.readouterr().out
+
+
 def test_an_image_without_a_digest_is_a_warning(spec, capsys):
     assert run(["preflight", spec, "-o", "out", *TODAY]) == 0
     assert "warning V-212" in capsys.readouterr().err

@@ -73,6 +73,34 @@ def test_limits_of_the_cluster_come_from_the_plan():
     assert found["all_reduce"].startswith("all_reduce_perf -b 1G -e 8G")
 
 
+@pytest.mark.parametrize("nodes", [2, 6])
+def test_every_checked_node_is_a_host_also_above_the_plan(nodes):
+    """Ranks without a host would serve until the check ends, and their nodes would pass untested."""
+    check = made(plans.training_case())
+    config, body = check.cluster_objects(nodes)
+    job = body["spec"]["replicatedJobs"][0]["template"]["spec"]
+    assert check.context.nodes == 4
+    assert job["parallelism"] == job["completions"] == nodes
+    assert limits([config])["hosts"] == [f"preflight-workers-0-{rank}.preflight" for rank in range(nodes)]
+    assert job["activeDeadlineSeconds"] == 5400
+
+
+FLOORS = {
+    "a3-highgpu-8g": (60.0, 60.0),
+    "a3-megagpu-8g": (250.0, 150.0),
+    "a3-ultragpu-8g": (300.0, 300.0),
+}
+"""Machine -> GB/s between two nodes, and between four: 0.6 of 100 for TCPX, 0.75 of 200 for TCPXO and of 400 for RoCE."""
+
+
+@pytest.mark.parametrize("machine", FLOORS)
+def test_published_floors_are_of_two_nodes(machine):
+    check = made(plans.gke_training_case(machine))
+    found = [limits(check.cluster_objects(nodes)) for nodes in (2, 4)]
+    two, four = FLOORS[machine]
+    assert [(each["pair_busbw_gb_s"], each["cluster_busbw_gb_s"]) for each in found] == [(two, two), (two, four)]
+
+
 def test_node_checks_are_privileged_in_a_namespace_of_their_own():
     space, _, daemon = made(plans.training_case()).node_objects
     assert space["metadata"]["name"] == "llama-70b-sft-preflight"
@@ -85,6 +113,21 @@ def test_node_checks_are_privileged_in_a_namespace_of_their_own():
     assert "runtimeClassName" not in pod
     own = made(own_plans.own_training_case()).node_objects[-1]
     assert own["spec"]["template"]["spec"]["runtimeClassName"] == "nvidia", "the GPU operator injects devices by CDI"
+
+
+GKE_MACHINES = ("a3-highgpu-8g", "a3-megagpu-8g", "a3-ultragpu-8g")
+
+
+@pytest.mark.parametrize("machine", GKE_MACHINES)
+def test_node_checks_on_gke_mount_the_driver_of_the_host(machine):
+    """Nodes of GKE have no container runtime of NVIDIA, and the device plugin serves only pods that request GPUs."""
+    pod = made(plans.gke_training_case(machine), image=IMAGE).node_objects[-1]["spec"]["template"]["spec"]
+    check = pod["initContainers"][0]
+    assert {"name": "driver-0", "hostPath": {"path": "/home/kubernetes/bin/nvidia"}} in pod["volumes"]
+    assert {"name": "driver-0", "mountPath": "/usr/local/nvidia", "readOnly": True} in check["volumeMounts"]
+    assert check["env"] == [{"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"}]
+    assert check["command"][:4] == ["sh", "-c", 'PATH=/usr/local/nvidia/bin:$PATH exec "$0" "$@"', "python3"]
+    assert "runtimeClassName" not in pod
 
 
 def test_the_cluster_check_has_the_fabric_of_a_job_and_the_queue_without_the_gate():
@@ -150,13 +193,31 @@ def test_an_image_is_required_and_should_have_a_digest():
     assert made(plans.training_case(), image="").image == cases.IMAGE, "the image of the job"
 
 
-def gate_problems(case) -> list[str]:
-    """Messages of V-213 for a spec that requires the gate."""
+def test_the_queue_of_spot_nodes_has_a_gate_only_where_the_spec_sets_it():
+    """A replacement lacks the label, so a job that was interrupted would wait for the next check."""
+    for gate, is_gated in ((None, False), (True, True)):
+        spec, sizing, fit = plans.gke_training_case("a3-ultragpu-8g", capacity="spot")
+        options = spec.blueprint.preflight.model_copy(update={"image": IMAGE, "gate": gate})
+        spec = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"preflight": options})})
+        assert plans.compiled((spec, sizing, fit)).has_gated_queue is is_gated
+
+
+def test_a_gate_of_spot_nodes_is_a_warning_with_its_consequence():
+    (reason,) = gate_problems(plans.gke_training_case("a3-ultragpu-8g", capacity="spot"), "V-216")
+    assert reason == (
+        "Pool gpu has spot nodes and a queue with `preflight.gate`: "
+        "an interrupted job waits until `rackwright preflight` has checked the replacement"
+    )
+    assert gate_problems(plans.gke_training_case("a3-ultragpu-8g"), "V-216") == []
+
+
+def gate_problems(case, code: str = "V-213") -> list[str]:
+    """Messages of a rule for a spec that requires the gate."""
     spec, sizing, fit = case
     required = spec.blueprint.model_copy(update={"preflight": spec.blueprint.preflight.model_copy(update={"gate": True})})
     chosen = spec.model_copy(update={"blueprint": required})
     context = StackContext(plans.compiled((chosen, sizing, fit)), Catalog.default(), fit=fit, spec=chosen)
-    return [problem.reason for problem in stack_problems(context) if problem.code == "V-213"]
+    return [problem.reason for problem in stack_problems(context) if problem.code == code]
 
 
 def test_a_gate_that_no_queue_can_have_is_refused():

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from rackwright.diagnostics.errors import UserError
 from rackwright.workflow.cluster import preflight as workflow
+from rackwright.workflow.cluster.connection import RefusedError
 from rackwright.workflow.cluster.preflight import PreflightRun, write_results
 from rackwright.workflow.cluster.preflight_results import Results
 
@@ -127,6 +128,74 @@ def test_a_node_with_another_driver_than_most_fails(tmp_path):
     assert [check.text for check in found.failures] == [
         "gpu-2: driver-of-most is 570.1, the limit is 580.95.05 (3 of 4 nodes have 580.95.05)"
     ]
+
+
+NO_TOOL = [{"name": "driver-tool", "passed": False, "measured": None, "limit": "nvidia-smi"}]
+
+
+def test_a_node_that_was_not_measured_gets_no_taint(tmp_path):
+    fake = cluster(gpu_1=NO_TOOL)
+    fake.log = [row("cluster-busbw-gb-s", True, 412.5, 300.0, "gpu-0", "gpu-2", "gpu-3")]
+    found, _ = run(fake, tmp_path)
+    assert [check.text for check in found.failures] == ["gpu-1: driver-tool is not measured, the limit is nvidia-smi"]
+    assert fake.labels == {"gpu-0": "passed", "gpu-1": None, "gpu-2": "passed", "gpu-3": "passed"}
+    assert {body["spec"]["taints"][0].get("$patch") for _, body in fake.patches} == {"delete"}
+
+
+def test_the_log_is_read_without_waiting_for_its_end(tmp_path):
+    fake = cluster()
+    run(fake, tmp_path)
+    queries = [query for _, path, query, _ in fake.requests if path.endswith("rank-0/log")]
+    assert [query.get("follow") for query in queries] == ["false"]
+
+
+@pytest.mark.parametrize("method", ["_messages", "_wait_for"])
+def test_an_interrupted_run_leaves_nothing(method, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    fake = cluster()
+    monkeypatch.setattr(PreflightRun, method, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(fake, tmp_path)
+    assert SPACE not in fake.objects
+    assert f"{JOBS}/preflight" not in fake.objects
+
+
+def test_a_refused_object_leaves_no_namespace(tmp_path, monkeypatch):
+    def refused(api, body):
+        if body["kind"] == "DaemonSet":
+            raise RefusedError(422, "invalid")
+        apply(api, body)
+
+    fake, apply = cluster(), workflow.NodeApi.apply
+    monkeypatch.setattr(workflow.NodeApi, "apply", refused)
+    with pytest.raises(UserError, match="V-215"):
+        run(fake, tmp_path)
+    assert SPACE not in fake.objects
+
+
+def test_nodes_keep_the_mark_of_an_earlier_check_until_a_result_says_otherwise(tmp_path):
+    fake = cluster(gpu_2=BAD)
+    fake.earlier = dict.fromkeys(NAMES, "passed") | {"gpu-3": "failed"}
+    run(fake, tmp_path)
+    marks = [(name, body["metadata"]["labels"]["rackwright/preflight"]) for name, body in fake.patches]
+    assert marks[:2] == [("gpu-2", "failed"), ("gpu-3", None)]
+    assert fake.labels == {"gpu-0": "passed", "gpu-1": "passed", "gpu-2": "failed", "gpu-3": "passed"}
+
+
+@pytest.mark.parametrize("earlier", ["passed", None])
+def test_busy_nodes_keep_their_marks(earlier, tmp_path, monkeypatch):
+    monkeypatch.setattr(workflow, "CLUSTER_WAIT_S", 0)
+    fake = cluster()
+    fake.is_busy = True
+    fake.earlier = dict.fromkeys(NAMES, earlier) if earlier else {}
+    found, _ = run(fake, tmp_path)
+    assert [(check.name, check.detail) for check in found.checks if check.skipped] == [("cluster", "nodes are busy")]
+    assert not found.failures
+    assert fake.labels == dict.fromkeys(NAMES, earlier)
+    assert found.passed == (earlier == "passed")
+    assert f"{JOBS}/preflight" not in fake.objects
 
 
 def test_a_missing_node_is_reported(tmp_path):

@@ -57,6 +57,15 @@ def test_commands_name_objects_of_the_stack(stack):
     assert ("--outputs" in commands.get("job", "")) == (name == "gemma-pretrain"), "its bucket has no name before the stack"
 
 
+@pytest.mark.parametrize("options", ["", "    run: {image: a/b:1, command: [python, train.py]}\n", "  preflight: {image: a/b:1}\n"])
+def test_the_check_of_nodes_names_the_image_that_the_spec_lacks(options, tmp_path):
+    text, path = (ROOT / "stacks/llama-70b-sft.yaml").read_text(), tmp_path / "llama-70b-sft.yaml"
+    before = "blueprint:\n" if "preflight" in options else "    kind: finetune\n"
+    path.write_text(text.replace(before, before + options, 1))
+    steps = {step.name: step.command for step in day_one(Pipeline(path, TODAY).choose(), "x.yaml")}
+    assert steps["preflight"] == "rackwright preflight x.yaml --submit" + ("" if options else " --image IMAGE")
+
+
 @pytest.mark.parametrize(("stack", "context"), [("llama-70b-onprem", "lab-admin"), ("chat-onprem", "serving-admin")], indirect=["stack"])
 def test_own_servers_need_no_command_of_a_cloud(stack, context):
     """Their kubeconfig exists; its context is that of the inventory."""

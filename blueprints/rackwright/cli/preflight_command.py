@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rackwright.compile.preflight.write_preflight import Preflight
 
 Results = Annotated[
-    Path | None, typer.Option("--results", metavar="DIR", help="With --submit: write results.json and junit.xml.", show_default="")
+    Path | None, typer.Option("--results", metavar="DIR", help="With --submit: write results.json and junit.xml.", show_default=False)
 ]
 
 

@@ -184,7 +184,8 @@ class PreflightOptions(Part):
     """Check of GPU nodes (`rackwright preflight`) before the queue starts jobs on them."""
 
     gate: Flag | None = None
-    """Start jobs only on nodes that passed the check; default: on with an `image`, for new clusters with a fixed number of GPU nodes."""
+    """Start jobs only on nodes that passed the check; default: on with an `image`, for new clusters with a fixed number of GPU nodes,
+    except on spot."""
     image: Id | None = None
     """Container image with digest, with Python 3.10, Open MPI and nccl-tests; default: `run.image`."""
     all_reduce: Text = "all_reduce_perf"

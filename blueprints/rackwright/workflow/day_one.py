@@ -10,6 +10,7 @@ from rackwright.compile.existing_cluster import cluster_metrics
 from rackwright.compile.jobs.environment import RANK_FIELD
 from rackwright.spec.blueprint import ExistingCluster
 from rackwright.spec.inventory import Inventory
+from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING
 from rackwright.stackplan import BlueprintKind, PoolPlan, StackPlan
 from rackwright.stackplan.labels import EFA_RESOURCE, RESOURCES, ROLE_LABEL
@@ -60,7 +61,7 @@ def _cluster_steps(decided: Decided, spec: str) -> Iterator[Step]:
     yield Step("nodes", f"Check that each node has {_devices(pool)}", _node_check(pool))
     if pool.resource == RESOURCES["gpu"]:
         gate = "; jobs start on nodes that passed" if stack.has_gated_queue else ""
-        yield Step("preflight", f"Check GPUs, fabric and storage of the nodes{gate}", f"rackwright preflight {spec} --submit")
+        yield Step("preflight", f"Check GPUs, fabric and storage of the nodes{gate}", _preflight_command(decided.spec, spec))
     if stack.runs_container:
         yield Step("status", "Show the container", f"kubectl get pods -n {namespace} -l app={BOX}")
         yield Step("logs", "Follow the log of the container", f"kubectl logs -n {namespace} -l app={BOX} -f --tail=100")
@@ -75,6 +76,12 @@ def _cluster_steps(decided: Decided, spec: str) -> Iterator[Step]:
         text = f"Open http://localhost:{metrics.port} for metrics and alerts"
         command = f"kubectl port-forward -n {metrics.namespace} svc/{metrics.service} {metrics.port}:{metrics.port}"
         yield Step("dashboard", text, command)
+
+
+def _preflight_command(spec: Spec, path: str) -> str:
+    """The command with the image that the spec lacks."""
+    has_image = spec.blueprint.preflight.image or spec.workload.run.image
+    return f"rackwright preflight {path} --submit" + ("" if has_image else " --image IMAGE")
 
 
 def _metrics(decided: Decided) -> MetricsEndpoint | None:

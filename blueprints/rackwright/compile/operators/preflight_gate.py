@@ -6,11 +6,17 @@ from rackwright.stackplan.labels import RESOURCES
 
 
 def is_gated(context: CompileContext, pools: tuple[PoolPlan, ...]) -> bool:
-    """Whether the queue of these pools has the gate: what the spec sets, else a new stack with an image for the check."""
+    """Whether the queue of these pools has the gate: what the spec sets, else a new stack with an image for the check.
+
+    Not by default on spot: a replacement lacks the label, so an interrupted job would wait for the next check.
+    """
     options = context.spec.blueprint.preflight
     if options.gate is False or not can_be_gated(pools):
         return False
-    return options.gate is True or (options.image is not None and not context.running.has_ungated_queue)
+    if options.gate is True:
+        return True
+    is_replaced = any(pool.capacity.mode == "spot" for pool in pools)
+    return options.image is not None and not is_replaced and not context.running.has_ungated_queue
 
 
 def can_be_gated(pools: tuple[PoolPlan, ...]) -> bool:

@@ -51,13 +51,12 @@ def cluster_limits(job: JobContext) -> dict[str, Any]:
     """Limits of check_cluster.py for `job.nodes` nodes. A stack without a shared file system has no storage to measure."""
     need = job.sizing.storage.throughput_bytes_per_s
     size = math.ceil(need / job.nodes * STORAGE_SECONDS / GIB)
-    floor = busbw_floor(job)
     return {
         "hosts": [job.host(rank) for rank in range(job.nodes)],
         "gpus": job.accelerators_per_node,
         "all_reduce": f"{job.spec.blueprint.preflight.all_reduce} {MESSAGES}",
-        "pair_busbw_gb_s": floor,
-        "cluster_busbw_gb_s": floor,
+        "pair_busbw_gb_s": busbw_floor(job, 2),
+        "cluster_busbw_gb_s": busbw_floor(job, job.nodes),
         "timeout_s": TIMEOUT_S,
         "shared_folder": f"{SHARED}/.{job.name}" if shared_claims(job) else "",
         "storage_gb_s": float(f"{need / 1e9:.3g}"),
@@ -65,15 +64,18 @@ def cluster_limits(job: JobContext) -> dict[str, Any]:
     }
 
 
-def busbw_floor(job: JobContext) -> float | None:
-    """GB/s of the all-reduce bus bandwidth: the published floor of the fabric, else a part of the line rate. None where it is unknown."""
-    expected = job.stack.expected_fabric
-    if expected.busbw_floor_gb_s is not None:
-        return expected.busbw_floor_gb_s
+def busbw_floor(job: JobContext, nodes: int) -> float | None:
+    """GB/s of the all-reduce bus bandwidth between nodes. None where it is unknown.
+
+    Between two nodes it is the published floor of the fabric, which NVLink within them raises, else a part of the line rate. More nodes
+    have the lower of both.
+    """
+    expected, found = job.stack.expected_fabric, preflight_limits()
     rate = expected.node_bytes_per_s or job.machine.fabric_bytes_per_s or job.machine.sustained_network_bytes_per_s
-    if not rate or job.machine.gpudirect is False:
-        return None
-    return float(f"{rate / 1e9 * float(preflight_limits()['busbw_share']):.3g}")
+    share = float(found.get(f"busbw_share_{job.machine.fabric}", found["busbw_share"]))
+    part = None if not rate or job.machine.gpudirect is False else float(f"{rate / 1e9 * share:.3g}")
+    floors = [expected.busbw_floor_gb_s, part] if nodes > 2 else [expected.busbw_floor_gb_s or part]
+    return min((floor for floor in floors if floor is not None), default=None)
 
 
 def nvlinks(job: Launch) -> int:

@@ -8,10 +8,10 @@ from typing import Any
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.job_set import QUEUE_LABEL, TOPOLOGY_ANNOTATION, job_set
 from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.compile.preflight.driver import DriverAccess, driver_access
 from rackwright.compile.preflight.limits import cluster_limits, node_limits
 from rackwright.spec.workload_parts import Run
 from rackwright.stackplan.labels import FAILED, PREFLIGHT_LABEL, ROLE_LABEL
-from rackwright.stackplan.operators import GPU_OPERATOR
 from rackwright.stackplan.plan import PREFLIGHT_FLAVOR, PREFLIGHT_QUEUE
 
 NAME = "preflight"
@@ -23,6 +23,8 @@ CHECK = "check"
 MESSAGE = "/dev/termination-log"
 UID_LABEL = "jobset.sigs.k8s.io/jobset-uid"
 """Label that JobSet sets on every pod (https://jobset.sigs.k8s.io/docs/concepts/)."""
+MAX_RUN_S = 5400
+"""Time for the check of the cluster: queue, start, all-reduce of every pair, storage. A job that is left then gives its GPUs back."""
 REQUESTS = {"cpu": "100m", "memory": "256Mi"}
 
 
@@ -42,7 +44,7 @@ def node_objects(job: JobContext, image: str) -> list[Body]:
     It is privileged to read the log of the kernel and to see all GPUs without requesting them, so that a missing GPU does not leave it
     pending. The host's network shows the RDMA devices, of which some are moved into pods (RDMA subsystem in exclusive mode).
     """
-    space = namespace_name(job)
+    space, driver = namespace_name(job), driver_access(job)
     levels = {f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")}
     labels = {"app": NAME}
     pod = {
@@ -51,10 +53,10 @@ def node_objects(job: JobContext, image: str) -> list[Body]:
         "nodeSelector": check_selector(job),
         "tolerations": [*job.pool.tolerations, *job.pool.device_tolerations, _failed_toleration()],
         "terminationGracePeriodSeconds": 1,
-        "initContainers": [_node_check(image)],
+        "initContainers": [_node_check(image, driver)],
         "containers": [_container("wait", image, ["sleep", "infinity"])],
-        "volumes": [{"name": NAME, "configMap": {"name": NAME}}],
-    } | ({"runtimeClassName": "nvidia"} if _has_runtime_class(job) else {})
+        "volumes": [{"name": NAME, "configMap": {"name": NAME}}, *driver.volumes],
+    } | ({"runtimeClassName": driver.runtime_class} if driver.runtime_class else {})
     template = {"metadata": {"labels": labels}, "spec": pod}
     update = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}}
     spec = {"selector": {"matchLabels": labels}, "updateStrategy": update, "template": template}
@@ -65,13 +67,12 @@ def node_objects(job: JobContext, image: str) -> list[Body]:
     ]
 
 
-def _node_check(image: str) -> Body:
-    """NVIDIA's container runtime gives a privileged container the GPUs of the variable."""
-    visible = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "utility"}
-    return _container(CHECK, image, ["python3", f"{FOLDER}/{NODE_SCRIPT}", f"{FOLDER}/{LIMITS}", MESSAGE]) | {
-        "env": [{"name": name, "value": value} for name, value in visible.items()],
+def _node_check(image: str, driver: DriverAccess) -> Body:
+    command = ["python3", f"{FOLDER}/{NODE_SCRIPT}", f"{FOLDER}/{LIMITS}", MESSAGE]
+    return _container(CHECK, image, driver.command(command)) | {
+        "env": driver.env,
         "securityContext": {"privileged": True},
-        "volumeMounts": [{"name": NAME, "mountPath": FOLDER, "readOnly": True}],
+        "volumeMounts": [{"name": NAME, "mountPath": FOLDER, "readOnly": True}, *driver.volume_mounts],
     }
 
 
@@ -79,26 +80,25 @@ def _container(name: str, image: str, command: list[str]) -> Body:
     return {"name": name, "image": image, "command": command, "resources": {"requests": REQUESTS, "limits": {"memory": "1Gi"}}}
 
 
-def _has_runtime_class(job: JobContext) -> bool:
-    """The GPU operator injects devices by CDI, and creates the class for containers that name them in a variable
-    (https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/cdi.html)."""
-    return GPU_OPERATOR in {*(release.name for release in job.stack.releases), *job.stack.installed}
-
-
 def _failed_toleration() -> dict[str, str]:
     return {"key": PREFLIGHT_LABEL, "operator": "Equal", "value": FAILED, "effect": "NoSchedule"}
 
 
 def cluster_objects(job: JobContext, image: str, nodes: int) -> list[Body]:
-    """Scripts and JobSet: the job of the plan with the check as its command, on the first `nodes` of its ranks."""
+    """Scripts and JobSet: the job of the plan with the check as its command. nodes: may be above those of the plan."""
     run = Run(image=image, command=("python3", f"{FOLDER}/{CLUSTER_SCRIPT}"), args=(f"{FOLDER}/{LIMITS}",), env=job.run.env)
     run = run.model_copy(update={"launcher": "none", "max_restarts": 0})
     workload = job.spec.workload.model_copy(update={"run": run})
     check = replace(job, spec=job.spec.model_copy(update={"workloads": [workload]}), name=NAME)
-    body, limits = job_set(check), cluster_limits(check)
+    body = job_set(check)
     _in_preflight_queue(check, body)
     _with_scripts(body, nodes)
-    return [_config(job.namespace, CLUSTER_SCRIPT, limits | {"hosts": limits["hosts"][:nodes]}), body]
+    return [_config(job.namespace, CLUSTER_SCRIPT, cluster_limits(_with_nodes(check, nodes))), body]
+
+
+def _with_nodes(job: JobContext, nodes: int) -> JobContext:
+    """The job on this number of nodes."""
+    return replace(job, fit=replace(job.fit, candidate=replace(job.fit.candidate, nodes=nodes)))
 
 
 def _in_preflight_queue(job: JobContext, body: Body) -> None:
@@ -115,9 +115,10 @@ def _in_preflight_queue(job: JobContext, body: Body) -> None:
 
 
 def _with_scripts(body: Body, nodes: int) -> None:
-    """The scripts, the secret of the run and the name of the node, and the number of pods."""
+    """The scripts, the secret of the run and the name of the node, the number of pods, and the time after which they are deleted."""
     job = body["spec"]["replicatedJobs"][0]["template"]["spec"]
     job["parallelism"] = job["completions"] = nodes
+    job["activeDeadlineSeconds"] = MAX_RUN_S
     spec = _template(body)["spec"]
     spec["volumes"].append({"name": NAME, "configMap": {"name": NAME}})
     container = spec["containers"][0]

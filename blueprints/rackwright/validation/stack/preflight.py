@@ -1,4 +1,4 @@
-"""V-213: nodes that `rackwright preflight` can check before jobs start on them."""
+"""V-213, V-216: nodes that `rackwright preflight` can check before jobs start on them."""
 
 from collections.abc import Iterator
 
@@ -24,3 +24,14 @@ def gate_has_nodes_to_check(context: StackContext) -> Iterator[Violation]:
         why = f"pool {pools[0].name} has {pools[0].machine} without GPUs"
     at = At() / "blueprint" / "preflight" / "gate"
     yield Violation(at, "leave it out, or use a fixed number of GPU nodes", f"The queue cannot wait for checked nodes: {why}")
+
+
+@context_rule("V-216", Level.WARNING, FLAVORS)
+def gated_nodes_stay(context: StackContext) -> Iterator[Violation]:
+    """Replacements of spot nodes lack the label of a passed check, so a gated queue starts no job on them."""
+    pools = context.plan.pools if context.plan.has_gated_queue else ()
+    for pool in pools:
+        if pool.does_the_work and pool.capacity.mode == "spot":
+            consequence = "an interrupted job waits until `rackwright preflight` has checked the replacement"
+            reason = f"Pool {pool.name} has spot nodes and a queue with `preflight.gate`: {consequence}"
+            yield Violation(At() / "blueprint" / "preflight" / "gate", "set it to false, or use other capacity", reason)

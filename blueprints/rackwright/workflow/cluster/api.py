@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rackwright.workflow.cluster.connection import ClusterConnection, Object, RefusedError
+from rackwright.workflow.cluster.connection import TIMEOUT_S, ClusterConnection, Object, RefusedError
 
 FIELD_MANAGER = "rackwright"
 ABSENT = 404
@@ -71,10 +71,10 @@ class ClusterApi:
         found = self._cluster.request(self._core.list_namespaced_pod, namespace, label_selector=labels)
         return [(pod.metadata.name, pod.status.phase) for pod in found.items]
 
-    def logs(self, namespace: str, pod: str) -> Iterator[str]:
-        """Lines of a pod's log, until its container ends. Raises RefusedError for a pod without a log."""
-        call, options = self._core.read_namespaced_pod_log, {"follow": True, "_preload_content": False}
-        answer = self._cluster.request(call, pod, namespace, handled=LOG_REFUSED, timeout_s=None, **options)
+    def logs(self, namespace: str, pod: str, *, follow: bool = True) -> Iterator[str]:
+        """Lines of a pod's log, with `follow` until its container ends. Raises RefusedError for a pod without a log."""
+        call, options = self._core.read_namespaced_pod_log, {"follow": follow, "_preload_content": False}
+        answer = self._cluster.request(call, pod, namespace, handled=LOG_REFUSED, timeout_s=None if follow else TIMEOUT_S, **options)
         try:
             rest = b""
             for part in answer.stream():

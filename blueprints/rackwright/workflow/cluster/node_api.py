@@ -12,11 +12,12 @@ APPLY, MERGE = "application/apply-patch+yaml", "application/strategic-merge-patc
 
 @dataclass(frozen=True)
 class NodeState:
-    """A node: whether it is ready, and the amounts of its resources for pods."""
+    """A node: whether it is ready, the amounts of its resources for pods, and the label of an earlier check (empty without one)."""
 
     name: str
     is_ready: bool
     allocatable: dict[str, str]
+    result: str = ""
 
 
 class NodeApi(ClusterApi):
@@ -80,7 +81,8 @@ class NodeApi(ClusterApi):
 
 def _node_state(node: Any) -> NodeState:
     conditions = {condition.type: condition.status for condition in node.status.conditions or ()}
-    return NodeState(node.metadata.name, conditions.get("Ready") == "True", dict(node.status.allocatable or {}))
+    result = (node.metadata.labels or {}).get(PREFLIGHT_LABEL, "")
+    return NodeState(node.metadata.name, conditions.get("Ready") == "True", dict(node.status.allocatable or {}), result)
 
 
 def _message(pod: Any, container: str) -> tuple[str, str]:

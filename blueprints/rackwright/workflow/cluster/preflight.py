@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rackwright.compile.jobs.job_context import JobContext
-from rackwright.compile.preflight.objects import CHECK, NAME
+from rackwright.compile.preflight.objects import CHECK, MAX_RUN_S, NAME
 from rackwright.compile.preflight.scripts.check_cluster import MARKER
 from rackwright.compile.preflight.write_preflight import Preflight, preflight_of
 from rackwright.diagnostics.errors import UserError
@@ -18,14 +18,13 @@ from rackwright.validation.spec_paths import in_spec
 from rackwright.workflow.cluster.api import Kind
 from rackwright.workflow.cluster.connection import RefusedError
 from rackwright.workflow.cluster.node_api import NodeApi, NodeState
-from rackwright.workflow.cluster.preflight_results import Check, Results, check_of
+from rackwright.workflow.cluster.preflight_results import NOT_MEASURED, Check, Results, check_of
 from rackwright.workflow.decided import Decided
 from rackwright.workflow.pipeline import Pipeline
 
 NODES_WAIT_S = 900
 """Time for the results of all nodes: images of some GiB are pulled first."""
-CLUSTER_WAIT_S = 5400
-"""Time for the check of the cluster: queue, start, all-reduce of every pair, storage."""
+CLUSTER_WAIT_S = MAX_RUN_S
 POLL_S = 5
 EQUAL = ("driver", "firmware")
 """Checks whose value must be the same on all nodes."""
@@ -54,7 +53,8 @@ class PreflightRun:
     checks: list[Check] = field(default_factory=list)
 
     def run(self) -> Results:
-        """Checks every node, then all that passed together, and marks them. Raises UserError where the cluster is not the stack's."""
+        """Checks every node, then all that passed together, and marks them. A running JobSet needs the label `passed` to restart, so nodes
+        keep it until a result says otherwise. Raises UserError where the cluster is not the stack's."""
         nodes = self._nodes()
         names = tuple(node.name for node in nodes)
         self.show(f"checking {len(nodes)} nodes")
@@ -62,13 +62,17 @@ class PreflightRun:
         failed = _of_one_node(self.checks)
         for name in sorted(failed):
             self.api.mark_node(name, FAILED)
-        good = [name for name in names if name not in failed]
-        for name in good:
-            self.api.mark_node(name, None)
+        kept = {name for check in self.checks if check.name in NOT_MEASURED for name in check.nodes} - failed
+        good = tuple(node.name for node in nodes if node.name not in failed | kept)
+        for node in nodes:
+            if node.name in good and node.result != PASSED:  # the taint of an earlier check keeps this one away
+                self.api.mark_node(node.name, None)
         if good and self.preflight.has_cluster_check:
             self.show(f"checking {len(good)} nodes together")
-            self._check_cluster(tuple(good))
-        results = Results(self.preflight.context.spec.name, names, tuple(self.checks), frozenset(_of_one_node(self.checks)))
+            kept |= {*(() if self._check_cluster(good) else good)}
+        earlier = {node.name: node.result for node in nodes if node.name in kept}
+        stack, failed = self.preflight.context.spec.name, _of_one_node(self.checks)
+        results = Results(stack, names, tuple(self.checks), frozenset(failed), earlier)
         for name in names:
             self.api.mark_node(name, {"passed": PASSED, "failed": FAILED}.get(results.result_of(name)))
         return results
@@ -90,10 +94,12 @@ class PreflightRun:
         for node in nodes:
             self.checks += self._devices(node)
         self._gone(lambda: self.api.delete_namespace(self.preflight.namespace), lambda: self.api.has_namespace(self.preflight.namespace))
-        for body in self.preflight.node_objects:
-            self._create(lambda body=body: self.api.apply(body))
-        messages = self._messages([node.name for node in nodes])
-        self.api.delete_namespace(self.preflight.namespace)
+        try:
+            for body in self.preflight.node_objects:
+                self._create(lambda body=body: self.api.apply(body))
+            messages = self._messages([node.name for node in nodes])
+        finally:
+            self.api.delete_namespace(self.preflight.namespace)
         for name, (text, why) in messages.items():
             found = _records(text)
             self.checks += [check_of(record, (name,)) for record in found]
@@ -116,36 +122,49 @@ class PreflightRun:
                 return messages
             self.sleep(POLL_S)
 
-    def _check_cluster(self, names: tuple[str, ...]) -> None:
+    def _check_cluster(self, names: tuple[str, ...]) -> bool:
+        """Whether the check was started. It is skipped where the nodes are busy all the time."""
         config, body = self.preflight.cluster_objects(len(names))
         kind, space, name = Kind.of(body, "jobsets"), body["metadata"]["namespace"], body["metadata"]["name"]
         self._gone(lambda: self.api.delete(kind, space, name), lambda: self.api.read(kind, space, name) is not None)
         self._create(lambda: self.api.apply(config))
         self._create(lambda: self.api.create(kind, body, dry_run=True))
-        self._create(lambda: self.api.create(kind, body, dry_run=False))
-        records = list(self._lines(kind, space, name))
-        self.api.delete(kind, space, name)
+        try:
+            self._create(lambda: self.api.create(kind, body, dry_run=False))
+            has_ended = self._wait_for(kind, space, name)
+            node, records = self._result(space, name)
+        finally:
+            self.api.delete(kind, space, name)
+        if not has_ended and not node:
+            self.checks.append(Check("cluster", True, "", "", names, "nodes are busy", skipped=True))
+            return False
         self.checks += [check_of(record) for record in records]
         if not any(record["name"].startswith("cluster-") for record in records):
             why = "the job ended without a result; see `kubectl get jobsets,workloads -A`"
             self.checks.append(Check("cluster", False, None, f"{CLUSTER_WAIT_S} s", names, why))
+        return True
 
-    def _lines(self, kind: Kind, space: str, name: str) -> Iterable[dict]:
-        """Results in the log of rank 0, once the JobSet has ended."""
+    def _wait_for(self, kind: Kind, space: str, name: str) -> bool:
+        """Whether the JobSet ended in time, or was deleted."""
         ends = time.monotonic() + CLUSTER_WAIT_S
         while time.monotonic() < ends:
             found = self.api.read(kind, space, name)
             conditions = (found or {}).get("status", {}).get("conditions", ())
             if found is None or any(each["type"] in ("Completed", "Failed") and each["status"] == "True" for each in conditions):
-                break
+                return True
             self.sleep(POLL_S)
-        pods = self.api.pods(space, f"{JOBSET_LABEL}={name},batch.kubernetes.io/job-completion-index=0")
-        for pod, _ in pods[:1]:
+        return False
+
+    def _result(self, space: str, name: str) -> tuple[str, list[dict]]:
+        """(node of rank 0, results in its log); empty where it was not started."""
+        labels = {JOBSET_LABEL: name, "batch.kubernetes.io/job-completion-index": "0"}
+        for pod, node in self.api.pod_nodes(space, labels).items():
             try:
-                lines = list(self.api.logs(space, pod))
+                lines = list(self.api.logs(space, pod, follow=False))
             except RefusedError:
-                return
-            yield from (json.loads(line.removeprefix(MARKER)) for line in lines if line.startswith(MARKER))
+                lines = []
+            return node, [json.loads(line.removeprefix(MARKER)) for line in lines if line.startswith(MARKER)]
+        return "", []
 
     def _gone(self, delete: Callable[[], None], exists: Callable[[], bool]) -> None:
         """Deletes what an earlier run left, and waits until it is gone."""
@@ -183,7 +202,7 @@ def _records(text: str) -> list[dict]:
 
 def _of_one_node(checks: Iterable[Check]) -> set[str]:
     """Nodes that failed a check of their own."""
-    return {check.nodes[0] for check in checks if not check.passed and len(check.nodes) == 1}
+    return {check.nodes[0] for check in checks if not check.passed and len(check.nodes) == 1 and check.name not in NOT_MEASURED}
 
 
 def _differences(checks: list[Check]) -> list[Check]:

@@ -1,11 +1,16 @@
 """Results of a check of nodes, as JSON and JUnit."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from xml.etree import ElementTree
 
+from rackwright.stackplan.labels import PASSED
+
 VERSION = "preflight/1"
+NOT_MEASURED = ("driver-tool",)
+"""Checks of one node whose failure is no fault of the node: the container lacks a tool."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +36,13 @@ class Check:
 
 @dataclass(frozen=True)
 class Results:
-    """Every check of a stack's nodes. nodes: names of all nodes."""
+    """Every check of a stack's nodes. nodes: names of all nodes. earlier: node that was not measured -> label of an earlier check."""
 
     stack: str
     nodes: tuple[str, ...]
     checks: tuple[Check, ...] = ()
     failed_nodes: frozenset[str] = field(default_factory=frozenset)
+    earlier: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def failures(self) -> list[Check]:
@@ -44,13 +50,15 @@ class Results:
 
     @property
     def passed(self) -> bool:
-        return bool(self.nodes) and not self.failures
+        return bool(self.nodes) and not self.failures and all(self.earlier.get(node, PASSED) == PASSED for node in self.nodes)
 
     def result_of(self, node: str) -> str:
-        """passed, failed, or blocked: a check of all nodes failed, which is the fault of no single node."""
+        """passed, failed, or blocked: a check of all nodes failed, which is the fault of no single node, or the node was not measured."""
         if node in self.failed_nodes:
             return "failed"
-        of_all = [check for check in self.failures if check.nodes and not {*check.nodes} & self.failed_nodes]
+        if node in self.earlier:
+            return self.earlier[node] or "blocked"
+        of_all = [each for each in self.failures if each.nodes and not {*each.nodes} & {*self.failed_nodes, *self.earlier}]
         return "blocked" if of_all else "passed"
 
     def to_json(self) -> dict[str, Any]:

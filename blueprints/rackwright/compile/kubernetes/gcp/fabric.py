@@ -18,6 +18,8 @@ from rackwright.stackplan.namespaces import SYSTEM_NAMESPACE
 NETWORKS_API = "networking.gke.io/v1"
 HOST_NVIDIA, HOST_GIB = "/home/kubernetes/bin/nvidia", "/home/kubernetes/bin/gib"
 """Folders of a node with the driver and with NCCL's RDMA plugin, which containers of jobs mount."""
+CONTAINER_NVIDIA = "/usr/local/nvidia"
+"""Where containers have the folder with the driver."""
 OPTMEM_BYTES = 131072
 """Buffer of a socket that the receive daemon of TCPX needs (gpudirect-tcpx/optmem-max-ds.yaml)."""
 INSTALL = {

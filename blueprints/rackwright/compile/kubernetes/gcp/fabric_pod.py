@@ -10,13 +10,13 @@ from typing import Any
 
 from rackwright.catalog.rows import Fabric
 from rackwright.compile.jobs.job_context import JobContext
-from rackwright.compile.kubernetes.gcp.fabric import DAEMON_CAPABILITIES, NODE_FOLDERS, daemon_devices
+from rackwright.compile.kubernetes.gcp.fabric import CONTAINER_NVIDIA, DAEMON_CAPABILITIES, NODE_FOLDERS, daemon_devices
 from rackwright.compile.kubernetes.manifests import Body
 from rackwright.compile.operators.versions import FABRIC_IMAGES
 from rackwright.stackplan.labels import DEFAULT_INTERFACE_ANNOTATION, INTERFACES_ANNOTATION
 
 DEFAULT_INTERFACE = "eth0"
-LIBRARIES = {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"}
+LIBRARIES = {"name": "LD_LIBRARY_PATH", "value": f"{CONTAINER_NVIDIA}/lib64"}
 DAEMON_CPUS, DAEMON_MEMORY_GIB = 1, 1
 """Requests of the receive daemon, which the container of the job leaves to it. The published examples request nothing."""
 HEALTH_FILE = "/run/health-check"
@@ -74,7 +74,7 @@ def fabric_pod(job: JobContext) -> FabricPod:
     if job.fit.candidate.is_spread and networks:
         return (_tcpx if job.pool.fabric == Fabric.TCPX else _tcpxo)(job)
     if job.fit.candidate.is_spread and job.pool.devices == "dra" and job.pool.fabric == Fabric.ROCE:
-        mounts = {"nvidia": "/usr/local/nvidia", "gib": "/usr/local/gib"}
+        mounts = {"nvidia": CONTAINER_NVIDIA, "gib": "/usr/local/gib"}
         script = "/usr/local/gib/scripts/set_nccl_env.sh"
         return FabricPod({}, NODE_FOLDERS[Fabric.ROCE], mounts, script=script, locks_memory=True)
     return NOTHING
@@ -86,7 +86,7 @@ def _tcpx(job: JobContext) -> FabricPod:
     return FabricPod(
         _interfaces(job) | daemon_devices(Fabric.TCPX, job.pool.accelerator_count),
         NODE_FOLDERS[Fabric.TCPX],
-        {"nvidia": "/usr/local/nvidia"},
+        {"nvidia": CONTAINER_NVIDIA},
         sockets="/run/tcpx",
         sidecars=(sidecar,),
         locks_memory=True,
@@ -100,9 +100,9 @@ def _tcpxo(job: JobContext) -> FabricPod:
     return FabricPod(
         _interfaces(job) | daemon_devices(Fabric.TCPXO, job.pool.accelerator_count),
         NODE_FOLDERS[Fabric.TCPXO],
-        {"nvidia": "/usr/local/nvidia", "aperture-devices": "/dev/aperture_devices"},
+        {"nvidia": CONTAINER_NVIDIA, "aperture-devices": "/dev/aperture_devices"},
         sidecars=(sidecar,),
-        script="/usr/local/nvidia/lib64/nccl-env-profile.sh",
+        script=f"{CONTAINER_NVIDIA}/lib64/nccl-env-profile.sh",
     )
 
 
@@ -117,7 +117,7 @@ def _daemon(fabric: Fabric, command: list[str], mounts: dict[str, str], variable
         "resources": {"requests": {"cpu": str(DAEMON_CPUS), "memory": f"{DAEMON_MEMORY_GIB}Gi"}},
         "env": values,
         "securityContext": {"capabilities": {"add": [*DAEMON_CAPABILITIES[fabric]]}},
-        "volumeMounts": _mounts({"nvidia": "/usr/local/nvidia", "sys": "/hostsysfs", "proc-sys": "/hostprocsysfs"} | mounts),
+        "volumeMounts": _mounts({"nvidia": CONTAINER_NVIDIA, "sys": "/hostsysfs", "proc-sys": "/hostprocsysfs"} | mounts),
     }
 
 
