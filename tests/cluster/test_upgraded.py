@@ -37,22 +37,28 @@ def of_today(path: Path, planned_on: str) -> dict:
 
 @pytest.fixture
 def kept(api: Api):
-    """Applies objects and deletes them after the test; namespaces stay."""
+    """Applies objects and deletes them after the test, and those of other tests with their names before; namespaces stay."""
     made: list[Body] = []
+
+    def remove(bodies: list[Body]) -> None:
+        rest = [body for body in bodies if body["kind"] != "Namespace"]
+        for body in rest:
+            api.delete(body)
+            unbound = {"metadata": {"finalizers": None}}  # volumes wait for claims
+            api.request("PATCH", api.path(body), unbound, "application/merge-patch+json")
+        assert wait_until(lambda: not [body for body in rest if api.request("GET", api.path(body)).status == 200], GONE_SECONDS)
 
     def keep(bodies: list[Body]) -> None:
         for space in sorted(namespaces(tuple(bodies)) - BUILT_IN):
             api.must_apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
+        if not made:
+            remove(bodies[::-1])
         for body in bodies:
             api.must_apply(body)
             made.append(body)
 
     yield keep
-    rest = [body for body in reversed(made) if body["kind"] != "Namespace"]
-    for body in rest:
-        api.delete(body)
-        api.request("PATCH", api.path(body), {"metadata": {"finalizers": None}}, "application/merge-patch+json")  # volumes wait for claims
-    assert wait_until(lambda: not [body for body in rest if api.request("GET", api.path(body)).status == 200], GONE_SECONDS)
+    remove(made[::-1])
 
 
 @pytest.mark.parametrize("path", STATES, ids=lambda path: f"{path.parent.name}-{path.stem}")

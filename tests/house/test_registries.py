@@ -12,6 +12,7 @@ import rackwright.compile as compiler
 import rackwright.validation.stack as rules
 from rackwright.catalog import columns, server_columns
 from rackwright.catalog.csv_table import Table
+from rackwright.catalog.release import columns as release_columns
 from rackwright.compile.compile import PATHS
 from rackwright.diagnostics.codes import CODES
 from rackwright.diagnostics.rule import Rule, rule_number
@@ -114,7 +115,9 @@ def test_every_blueprint_has_a_path_and_a_component():
 
 
 def test_every_data_file_belongs_to_a_table():
-    known = {table.file for table in (*vars(columns).values(), *vars(server_columns).values()) if isinstance(table, Table)}
+    known = {
+        table.file for module in (columns, server_columns, release_columns) for table in vars(module).values() if isinstance(table, Table)
+    }
     per_cloud = {f"{Path(file).stem}_{cloud}.csv" for file in ("prices.csv", "availability.csv") for cloud in ("aws", "gcp")}
     assert {path.name for path in DATA.glob("*.csv")} == known - {"prices.csv", "availability.csv"} | per_cloud
 
