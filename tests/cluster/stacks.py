@@ -10,7 +10,7 @@ from rackwright.stackplan import StackPlan
 from rackwright_pulumi.kubernetes.objects import namespace_body, namespace_of, without_await
 from rackwright_pulumi.resource_graph import SECRET_TEXT
 
-from tests import gke_plans, plans
+from tests import gke_plans, plans, service_plans
 from tests.matrix.cover import pairwise
 
 Body = dict[str, Any]
@@ -22,7 +22,7 @@ PREFIX, RELEASE = "kubernetes:", "kubernetes:helm.sh/v3:Release"
 @cache
 def stacks() -> dict[str, tuple[Body, ...]]:
     """Objects by stack: the examples, which are the goldens, every written plan, and a pairwise cover of the matrix."""
-    plain = plans.ALL | plans.NODES | plans.FLEETS | gke_plans.GKE | plans.SERVICES
+    plain = plans.ALL | plans.NODES | plans.FLEETS | gke_plans.GKE | service_plans.SERVICES
     written = {name: build() for name, build in plain.items()}
     matrixed = {f"{cell.shape} on {cell.machine}, {cell.mode}": cell.plan for cell in pairwise() if cell.plan and cell.plan.cluster}
     examples = {path.stem: tuple(golden_objects(path)) for path in GOLDENS}

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests import plans
+from tests import service_plans
 from tests.cluster.api import Api
 from tests.cluster.stacks import Body, namespaces, objects
 from tests.cluster.test_accepted import WITHOUT_CRD, label
 
 APPLIED = {
     name: [body for body in objects(build()) if (body["apiVersion"], body["kind"]) not in WITHOUT_CRD]
-    for name, build in plans.SERVICES.items()
+    for name, build in service_plans.SERVICES.items()
 }
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests import gke_plans, own_plans, plans
+from tests import gke_plans, own_plans, plans, service_plans
 from tests.compile.contracts import errors_of, needs_contracts, unknown_values
 
 TAINTED = own_plans.place(servers={"taints": [{"key": "dedicated", "value": "ml"}]})
-SERVICES = {name: plans.SERVICES[name] for name in ("inference-gateway", "observed", "own-server-gke")}
+SERVICES = {name: service_plans.SERVICES[name] for name in ("inference-gateway", "observed", "own-server-gke")}
 PLANS = {name: build() for name, build in (plans.ALL | gke_plans.GKE | SERVICES | own_plans.OWN).items()} | {
     "own-tainted": own_plans.own_training_plan(TAINTED)
 }

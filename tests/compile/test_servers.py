@@ -7,7 +7,7 @@ from rackwright.compile.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
 from rackwright.spec.spec import Spec
 
-from tests import plans
+from tests import plans, service_plans
 
 
 def fleet(workload: dict, case=plans.eks_fleet_case):
@@ -23,7 +23,7 @@ def container(plan) -> dict:
 
 
 def test_adapters_are_served_by_name():
-    args = container(fleet({"loras": {"count": 1, **plans.ADAPTERS["loras"]}}))["args"]
+    args = container(fleet({"loras": {"count": 1, **service_plans.ADAPTERS["loras"]}}))["args"]
     assert args[args.index("--enable-lora") :][:4] == ["--enable-lora", "--max-loras=1", "--max-lora-rank=32", "--max-cpu-loras=2"]
     assert args[-3:] == ["--lora-modules", "sql=/weights/adapters/sql", "mail=acme/mail-lora"]
 
@@ -88,7 +88,7 @@ def test_sglang_over_several_machines_is_refused():
 
 @pytest.mark.parametrize("case", [plans.eks_fleet_case, plans.fleet_case])
 def test_a_container_of_the_user_has_its_port_paths_and_metrics(case):
-    plan = fleet(plans.OWN_SERVER, case)
+    plan = fleet(service_plans.OWN_SERVER, case)
     server = container(plan)
     assert (server["command"], server["args"]) == ([], [])
     assert server["ports"] == [{"name": "http", "containerPort": 9000}]
@@ -102,12 +102,12 @@ def test_a_container_of_the_user_has_its_port_paths_and_metrics(case):
 
 
 def test_health_checks_of_the_gateway_follow_the_container():
-    check = body(fleet(plans.OWN_SERVER, plans.fleet_case), "serving.health")["spec"]["default"]["config"]["httpHealthCheck"]
+    check = body(fleet(service_plans.OWN_SERVER, plans.fleet_case), "serving.health")["spec"]["default"]["config"]["httpHealthCheck"]
     assert check == {"port": 9000, "requestPath": "/ready"}
 
 
 def picked(workload: dict | None = None):
-    return plans.compiled(plans.picked_case(workload))
+    return plans.compiled(service_plans.picked_case(workload))
 
 
 def test_the_inference_gateway_routes_to_a_pool_with_a_picker():
@@ -138,7 +138,7 @@ def test_the_picker_reads_the_metrics_of_sglang():
 
 def test_a_picker_for_unknown_metrics_is_refused():
     with pytest.raises(UserError) as refused:
-        picked(plans.OWN_SERVER)
+        picked(service_plans.OWN_SERVER)
     assert [str(problem.at) for problem in refused.value.problems] == ["blueprint.gateway"]
 
 

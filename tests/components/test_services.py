@@ -6,7 +6,7 @@ from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.resource_graph import unwrap_secrets
 from rackwright_pulumi.testing import Graph, record
 
-from tests import plans
+from tests import service_plans
 
 RELEASE, SECRET = "kubernetes:helm.sh/v3:Release", "kubernetes:core/v1:Secret"
 
@@ -14,7 +14,7 @@ RELEASE, SECRET = "kubernetes:helm.sh/v3:Release", "kubernetes:core/v1:Secret"
 def graph(name: str) -> Graph:
     def program() -> None:
         secrets = {secret: pulumi.Output.secret(f"value-of-{secret}") for secret in ("slack", "hook", "smtp", "grafana")}
-        declare(plans.SERVICES[name](), secrets=secrets)
+        declare(service_plans.SERVICES[name](), secrets=secrets)
 
     return record(program)
 
