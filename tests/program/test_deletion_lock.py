@@ -16,8 +16,8 @@ LOCK_CALLS = 2_300_000
 """At 1.9 us a call (pulumi 3.272: 5.1e7 calls took 95 s) the engine needs 4.4 s, of 10 s for the whole refusal."""
 FURTHER_CALLS = 1_200_000
 """Of each further workload, whose server has 14 objects: 2 s."""
-SEVERAL = "assistant-eks"
-"""The example with two workloads."""
+SEVERAL = ("assistant-eks", "llama-70b-gke")
+"""The example with two workloads, and the one with eight networks for accelerators."""
 CALLS = 400_000
 """0.8 s for any other delete that fails."""
 

@@ -283,5 +283,5 @@ def test_unsupported_blueprint_is_a_warning():
     assert [(problem.code, str(problem.stage)) for problem in ahead.before_you_build] == [("C-no-path", "build")]
     assert ahead.errors == ()
     text = Page(render_report(boxed, plan, ".html", TODAY, ahead)).text
-    assert "This release does not support a training-cluster on gcp" in text
+    assert "This release does not support a box on gcp" in text
     assert "machines only" in text, "the sum is not of everything"
