@@ -10,7 +10,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan.labels import PREFLIGHT_LABEL
 from rackwright.validation.stack import StackContext, stack_problems
 
-from tests import own_plans, plans
+from tests import gke_plans, own_plans, plans
 from tests.jobs import cases
 
 IMAGE = "registry.example/nccl-tests@sha256:" + "1" * 64
@@ -95,7 +95,7 @@ FLOORS = {
 
 @pytest.mark.parametrize("machine", FLOORS)
 def test_published_floors_are_of_two_nodes(machine):
-    check = made(plans.gke_training_case(machine))
+    check = made(gke_plans.gke_training_case(machine))
     found = [limits(check.cluster_objects(nodes)) for nodes in (2, 4)]
     two, four = FLOORS[machine]
     assert [(each["pair_busbw_gb_s"], each["cluster_busbw_gb_s"]) for each in found] == [(two, two), (two, four)]
@@ -121,7 +121,7 @@ GKE_MACHINES = ("a3-highgpu-8g", "a3-megagpu-8g", "a3-ultragpu-8g")
 @pytest.mark.parametrize("machine", GKE_MACHINES)
 def test_node_checks_on_gke_mount_the_driver_of_the_host(machine):
     """Nodes of GKE have no container runtime of NVIDIA, and the device plugin serves only pods that request GPUs."""
-    pod = made(plans.gke_training_case(machine), image=IMAGE).node_objects[-1]["spec"]["template"]["spec"]
+    pod = made(gke_plans.gke_training_case(machine), image=IMAGE).node_objects[-1]["spec"]["template"]["spec"]
     check = pod["initContainers"][0]
     assert {"name": "driver-0", "hostPath": {"path": "/home/kubernetes/bin/nvidia"}} in pod["volumes"]
     assert {"name": "driver-0", "mountPath": "/usr/local/nvidia", "readOnly": True} in check["volumeMounts"]
@@ -196,19 +196,19 @@ def test_an_image_is_required_and_should_have_a_digest():
 def test_the_queue_of_spot_nodes_has_a_gate_only_where_the_spec_sets_it():
     """A replacement lacks the label, so a job that was interrupted would wait for the next check."""
     for gate, is_gated in ((None, False), (True, True)):
-        spec, sizing, fit = plans.gke_training_case("a3-ultragpu-8g", capacity="spot")
+        spec, sizing, fit = gke_plans.gke_training_case("a3-ultragpu-8g", capacity="spot")
         options = spec.blueprint.preflight.model_copy(update={"image": IMAGE, "gate": gate})
         spec = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"preflight": options})})
         assert plans.compiled((spec, sizing, fit)).has_gated_queue is is_gated
 
 
 def test_a_gate_of_spot_nodes_is_a_warning_with_its_consequence():
-    (reason,) = gate_problems(plans.gke_training_case("a3-ultragpu-8g", capacity="spot"), "V-216")
+    (reason,) = gate_problems(gke_plans.gke_training_case("a3-ultragpu-8g", capacity="spot"), "V-216")
     assert reason == (
         "Pool gpu has spot nodes and a queue with `preflight.gate`: "
         "an interrupted job waits until `rackwright preflight` has checked the replacement"
     )
-    assert gate_problems(plans.gke_training_case("a3-ultragpu-8g"), "V-216") == []
+    assert gate_problems(gke_plans.gke_training_case("a3-ultragpu-8g"), "V-216") == []
 
 
 def gate_problems(case, code: str = "V-213") -> list[str]:

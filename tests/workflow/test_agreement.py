@@ -181,7 +181,7 @@ def numbers_agree(plan: dict, built: dict[str, Answer], decided: Decided, report
     assert recorded | open_items == decision | open_items
     # a plan also shows the limit that latency goals and the whole bill make the tightest; a decision keeps that of the search
     additions = {"not_buildable": None, "unit_cost": fit["unit_cost"], "binding": fit["binding"], "why": fit["why"]}
-    additions |= {"further": fit["further"]} if fit["further"] else {}
+    additions |= {"further": fit["further"]} if "further" in fit else {}
     assert [one | additions for one in decision["plan"]["fits"]] == [fit]
     assert (decided.bill.hourly_usd, decided.bill.total_usd) == (bill["hourly_usd"], bill["total_usd"])
     assert cents(bill["total_usd"]) in report

@@ -83,7 +83,7 @@ def declare(
     component = getattr(import_module(f"rackwright_pulumi.blueprints.{module}"), name)
     own = provider(plan.place)
     if teardown and supports(plan.place.cloud, "layers"):
-        import_module(f"rackwright_pulumi.{plan.place.cloud}.downstream").refuse_if_cluster_uses_network(plan, own)
+        import_module(f"rackwright_pulumi.{plan.place.cloud}.network.downstream").refuse_if_cluster_uses_network(plan, own)
     options = pulumi.ResourceOptions(providers=[own])
     return component(plan.name, {"plan": plan, "teardown": teardown, "secrets": secrets or {}}, options)
 
