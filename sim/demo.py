@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 
 from rackwright.report import write_report
-from rackwright.report.terminal.console import console
+from rackwright.report.terminal.layout.console import console
 from rackwright.report.terminal.plan import show_plan
 from rackwright.wording.formatting import plural, usd
 from rackwright.workflow.pipeline import Pipeline

@@ -13,9 +13,9 @@ from rackwright.clouds import supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.graph_formats import GraphFormat, as_dot, as_mermaid
-from rackwright.report.terminal.console import console
+from rackwright.report.terminal.layout.console import console
 
-from rackwright_pulumi.manifests_command import manifests
+from rackwright_pulumi.manifest_layouts.command import manifests
 from rackwright_pulumi.recorded_stack import graph_of, recorded
 
 if TYPE_CHECKING:

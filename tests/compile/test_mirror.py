@@ -9,7 +9,7 @@ from rackwright.catalog.release.chart_images import chart_images, image_values
 from rackwright.catalog.release.pinned_versions import pinned_versions
 from rackwright.compile.mirror import SEPARATE_IMAGE, with_mirror, with_mirrored_images
 from rackwright.compile.operators.helm_releases import release
-from rackwright.stackplan.mirror import mirrored_chart, mirrored_image
+from rackwright.stackplan.images import mirrored_chart, mirrored_image
 
 from tests import own_plans, plans
 from tests.compile.contracts import ROOT, chart_values, merged, needs_contracts, unknown_paths

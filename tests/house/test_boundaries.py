@@ -18,7 +18,7 @@ ORDER = (
     *("validation", "compile", "workflow", "report", "cli"),
 )
 """Packages of the pure half; each may import those before it."""
-JOINERS = {"args", "cli", "lookup", "manifest_layouts", "manifests_command", "package", "program", "build", "recorded_stack"}
+JOINERS = {"args", "cli", "lookup", "manifest_layouts", "package", "program", "build", "recorded_stack"}
 """Beside the component packages, the only modules of the Pulumi half that may import the pure half."""
 READ_FACTS = {"policies", "simulator"}
 """These may also import the catalog, for facts and quotas of machines."""

@@ -10,7 +10,7 @@ from rackwright.cli.main import run
 from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Level, Problem
-from rackwright.spec.quotas import read_quotas
+from rackwright.spec.reading.quotas_file import read_quotas
 from rackwright_pulumi.lookup import NotAnswered, command, compare, look_up
 from rackwright_pulumi.lookup.compare import Answers, differences
 

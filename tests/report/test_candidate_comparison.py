@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rackwright.diagnostics.errors import UserError
-from rackwright.report.candidate_comparison import CandidateComparison, comparison_json, comparison_of
+from rackwright.report.comparison.candidate_comparison import CandidateComparison, comparison_json, comparison_of
 from rackwright.report.deciding import Side, deciding_text
 from rackwright.report.terminal.comparison import show_comparison
 from rackwright.sizing.evaluation.evaluate import p80

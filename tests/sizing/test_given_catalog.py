@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from rackwright import Catalog, bill, check, compile_plan, load, size
-from rackwright.report.candidate_comparison import comparison_of
+from rackwright.report.comparison.candidate_comparison import comparison_of
 from rackwright.sizing.economics.comparison import compare
 from rackwright.sizing.economics.serving import economics_of, serving_job
 from rackwright.workflow.pipeline import Pipeline

@@ -8,7 +8,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.size import size
 from rackwright.spec import load
-from rackwright.spec.quotas import QuotaFileError, known_quotas, read_quotas
+from rackwright.spec.reading.quotas_file import QuotaFileError, known_quotas, read_quotas
 from rackwright.validation.stack import check_quota, quota_needs
 
 from tests import plans

@@ -15,7 +15,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level, Stage
 from rackwright.sizing.selection import revalidation
 from rackwright.sizing.size import size
-from rackwright.spec.quotas import without_quotas
+from rackwright.spec.reading.quotas_file import without_quotas
 from rackwright.workflow import decision
 from rackwright.workflow.decision import decision_path, leaves, read_decision
 from rackwright.workflow.load import load

@@ -11,7 +11,7 @@ from rackwright.cli.app import AsJson, app
 from rackwright.cli.terminal import BAD_INPUT, emit
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.report.terminal.console import console
+from rackwright.report.terminal.layout.console import console
 
 MAX_FILE_BYTES = 64_000_000
 """Size of a file with a hundred thousand configurations."""

@@ -9,7 +9,7 @@ import typer
 
 from rackwright.cli.app import AsJson, app
 from rackwright.cli.terminal import emit
-from rackwright.report.terminal.console import console
+from rackwright.report.terminal.layout.console import console
 
 
 @app.command()

@@ -20,7 +20,7 @@ def buy(
 ) -> None:
     """Compare what to buy for the goals of a spec: each server model of `purchase`, with its fabric, racks, power and cost."""
     from rackwright.report.purchase import options_json
-    from rackwright.report.terminal.console import console
+    from rackwright.report.terminal.layout.console import console
     from rackwright.report.terminal.purchase import show_purchase
     from rackwright.workflow.purchase import purchase_options
 

@@ -128,7 +128,7 @@ class Session:
 
             emit(plan_json(self.plan, self.preview, (*self.reading.warnings, *self.pipeline.sizing_problems), self.spec))
         else:
-            from rackwright.report.terminal.console import console
+            from rackwright.report.terminal.layout.console import console
             from rackwright.report.terminal.plan import show_plan
 
             show_plan(console(), self.plan, self.spec, self.preview, self.path, top, full)

@@ -12,7 +12,7 @@ from rackwright.cli.session import Session
 from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, failure, tell, working
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.report.terminal.console import console
+from rackwright.report.terminal.layout.console import console
 
 if TYPE_CHECKING:
     from rackwright.workflow.decision import Decision
@@ -97,9 +97,9 @@ def compare(
 
     Of several workloads A and B are ranks of combinations, or with --workload candidates of that workload alone.
     """
-    from rackwright.report.candidate_comparison import comparison_json, comparison_of
+    from rackwright.report.comparison.candidate_comparison import comparison_json, comparison_of
+    from rackwright.report.comparison.workload_comparison import workload_comparison_of
     from rackwright.report.terminal.comparison import show_comparison
-    from rackwright.report.workload_comparison import workload_comparison_of
 
     session = Session.of(spec, as_json, today)
     if workload:

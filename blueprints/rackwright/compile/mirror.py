@@ -6,7 +6,7 @@ from typing import Any
 
 from rackwright.catalog.release.chart_images import image_values
 from rackwright.stackplan import ReleasePlan, StackPlan
-from rackwright.stackplan.mirror import mirrored_chart, mirrored_image
+from rackwright.stackplan.images import mirrored_chart, mirrored_image
 
 CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 SEPARATE_IMAGE = {"image", "repository", "version"}

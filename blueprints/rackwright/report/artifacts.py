@@ -7,7 +7,7 @@ from rackwright.catalog.release.chart_images import chart_images
 from rackwright.compile.mirror import CONTAINERS, SEPARATE_IMAGE
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import ReleasePlan, StackPlan
-from rackwright.stackplan.mirror import mirrored_chart, mirrored_image
+from rackwright.stackplan.images import mirrored_chart, mirrored_image
 
 SYSTEM_IN_TAG = "The operator adds the system of the node to the tag of the driver."
 

@@ -18,7 +18,7 @@ from rackwright.sizing.selection.combinations import Combination, Option, Rank, 
 from rackwright.sizing.selection.near_ties import tie_order_of_all, tolerance_of_all
 from rackwright.sizing.selection.ranking import identity
 from rackwright.sizing.selection.shared_pools import shared_pools
-from rackwright.spec.quotas import known_quotas
+from rackwright.spec.reading.quotas_file import known_quotas
 from rackwright.spec.spec import Spec
 
 Order = Callable[[SizingPlan], tuple[Fit, ...]]

@@ -5,7 +5,7 @@ from rich.text import Text
 
 from rackwright.cost import Bill, BillLine
 from rackwright.cost.bill_line import ILLUSTRATIVE
-from rackwright.report.terminal.tables import print_labelled, table
+from rackwright.report.terminal.layout.tables import print_labelled, table
 from rackwright.wording.formatting import UNKNOWN, money
 
 BILL_ITEMS = 3

@@ -40,7 +40,7 @@ def catalog_rows(kind: str, name: str) -> list[tuple[tuple[str, ...], Any]]:
 
 
 def show_catalog(out: Console, kind: str, rows: Iterable[tuple[str, ...]]) -> None:
-    from rackwright.report.terminal.tables import table
+    from rackwright.report.terminal.layout.tables import table
 
     out.print(table((*LISTINGS[kind].columns, "as of"), rows, right=LISTINGS[kind].right))
 

@@ -3,8 +3,8 @@
 from rich.console import Console
 from rich.text import Text
 
-from rackwright.report.candidate_comparison import NONE, CandidateComparison
-from rackwright.report.terminal.tables import print_labelled, table, title
+from rackwright.report.comparison.candidate_comparison import NONE, CandidateComparison
+from rackwright.report.terminal.layout.tables import print_labelled, table, title
 from rackwright.wording.formatting import machines_and_parts, plural
 
 

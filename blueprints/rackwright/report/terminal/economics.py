@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from rackwright.report.terminal.tables import heading, print_labelled, ranked, table, title
+from rackwright.report.terminal.layout.tables import heading, print_labelled, ranked, table, title
 from rackwright.sizing.economics.comparison import ComparisonRow
 from rackwright.sizing.economics.formulas import LoadPoint, Returns
 from rackwright.sizing.economics.serving import Economics

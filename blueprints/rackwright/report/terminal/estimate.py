@@ -9,7 +9,7 @@ from rich.text import Text
 
 from rackwright.estimator.calibration.calibrate import CalibrationResult
 from rackwright.estimator.result import Estimate, PredictionInterval, StepTerms
-from rackwright.report.terminal.tables import print_labelled, table
+from rackwright.report.terminal.layout.tables import print_labelled, table
 from rackwright.spec.base import quote
 from rackwright.units import GIB
 from rackwright.wording.formatting import span

@@ -9,10 +9,10 @@ from rich.console import Console
 from rackwright.report.alternatives import GROUPS, goodput_text, rejection_rows
 from rackwright.report.goals import tightest_of
 from rackwright.report.intervals import decisive_text
+from rackwright.report.terminal.layout.tables import heading, print_labelled, table, title
 from rackwright.report.terminal.node import COLUMNS, requirement_lines, requirement_rows
 from rackwright.report.terminal.plan import facts, show_frontier, show_misses, where_of
 from rackwright.report.terminal.several import budget_text, workloads_text
-from rackwright.report.terminal.tables import heading, print_labelled, table, title
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan, WorkloadFacts
 from rackwright.sizing.rejection import Reason

@@ -16,11 +16,11 @@ from rackwright.report.goals import requested_goals, tightest_of
 from rackwright.report.groups import Group, groups, region
 from rackwright.report.preview_text import doubts, quota_increases, quota_words
 from rackwright.report.terminal.bill import bill_text, fallback_text, show_bill
-from rackwright.report.terminal.console import WIDTH
+from rackwright.report.terminal.layout.console import WIDTH
+from rackwright.report.terminal.layout.screen import BRIEF, FULL, Detail, detail_that_fits
+from rackwright.report.terminal.layout.tables import INDENT, heading, print_labelled, ranked, table, title
 from rackwright.report.terminal.node import storage_text
-from rackwright.report.terminal.screen import BRIEF, FULL, Detail, detail_that_fits
 from rackwright.report.terminal.several import show_combinations, workloads_text
-from rackwright.report.terminal.tables import INDENT, heading, print_labelled, ranked, table, title
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan, WorkloadFacts
 from rackwright.sizing.selection.ranking import nearest_misses
 from rackwright.sizing.unit import UNITS

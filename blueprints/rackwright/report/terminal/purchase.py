@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from rackwright.report.terminal.tables import heading, print_labelled, table, title
+from rackwright.report.terminal.layout.tables import heading, print_labelled, table, title
 from rackwright.sizing.purchase.purchase_plan import PurchasePlan
 from rackwright.spec.spec import Spec
 from rackwright.wording.formatting import UNKNOWN, money, span_range, usd

@@ -9,8 +9,8 @@ from rackwright.report.goals import tightest_of
 from rackwright.report.groups import shape
 from rackwright.report.preview_text import quota_increases, quota_words
 from rackwright.report.terminal.bill import bill_text, show_bill
-from rackwright.report.terminal.screen import FULL, Detail
-from rackwright.report.terminal.tables import print_labelled, ranked
+from rackwright.report.terminal.layout.screen import FULL, Detail
+from rackwright.report.terminal.layout.tables import print_labelled, ranked
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve

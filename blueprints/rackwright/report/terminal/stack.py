@@ -10,7 +10,7 @@ from rich.tree import Tree
 
 from rackwright.catalog.read import Catalog
 from rackwright.report.graph_formats import by_parent, type_name
-from rackwright.report.terminal.tables import print_labelled, table, title
+from rackwright.report.terminal.layout.tables import print_labelled, table, title
 from rackwright.stackplan import LAYERS, CapacityPlan, ClusterPlan, CostAlertsPlan, LustrePlan, PoolPlan, StackPlan
 from rackwright.validation.stack.storage.lustre import delivered_throughput
 from rackwright.wording.formatting import plural, usd

@@ -10,7 +10,7 @@ from rackwright.sizing.blueprint_kind import joins_cluster
 from rackwright.sizing.offers.offer import Offer, core_of
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.spec.infra import Place, UseBlock, UseReservation, existing_capacity
-from rackwright.spec.quotas import known_quotas
+from rackwright.spec.reading.quotas_file import known_quotas
 from rackwright.spec.spec import Spec
 
 SUPPORTED = {"gpu": ("NVIDIA",), "tpu": ("Google",), "neuron": ("AWS",)}

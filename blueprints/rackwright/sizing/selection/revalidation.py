@@ -13,7 +13,7 @@ from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.selection.ranking import identity
 from rackwright.sizing.selection.shared_pools import joined
 from rackwright.sizing.size import size
-from rackwright.spec.quotas import without_quotas
+from rackwright.spec.reading.quotas_file import without_quotas
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 

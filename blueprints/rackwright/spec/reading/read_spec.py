@@ -12,8 +12,8 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level, Problem
 from rackwright.diagnostics.redaction import Redaction
 from rackwright.spec.model import self_contained
-from rackwright.spec.quotas import with_quotas
 from rackwright.spec.reading.inventory_file import with_inventories
+from rackwright.spec.reading.quotas_file import with_quotas
 from rackwright.spec.reading.source import LARGEST_BYTES, check_characters, too_large
 from rackwright.spec.reading.spec_parser import SpecParser
 from rackwright.spec.reading.tree import parse

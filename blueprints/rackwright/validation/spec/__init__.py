@@ -6,15 +6,13 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     capacity,
     machines,
     monitoring,
-    own_servers,
-    own_storage,
     places,
-    purchase,
     safety,
     sharing,
     stack,
     unsupported,
 )
+from rackwright.validation.spec.own import purchase, servers, storage  # noqa: F401, registers the checks
 from rackwright.validation.spec.registry import RULES, SpecContext, candidate_problems, spec_problems
 from rackwright.validation.spec.workload import (  # noqa: F401, registers the checks
     jobs,

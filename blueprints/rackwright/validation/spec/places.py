@@ -22,8 +22,8 @@ from rackwright.spec.infra import (
     UseReservation,
     existing_capacity,
 )
-from rackwright.spec.quotas import FORM, QuotaFileError, read_quotas
 from rackwright.spec.reading.model_fields import did_you_mean
+from rackwright.spec.reading.quotas_file import FORM, QuotaFileError, read_quotas
 from rackwright.validation.spec.registry import SpecContext, rule
 
 BLOCKS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html"

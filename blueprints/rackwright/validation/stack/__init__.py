@@ -5,7 +5,6 @@ from rackwright.validation.stack import (
     cost_alerts,
     existing,
     jobs,
-    monitoring,
     naming,
     network,
     operator_matrix,
@@ -14,7 +13,7 @@ from rackwright.validation.stack import (
     quota,
     secrets,
 )
-from rackwright.validation.stack.cluster import access, clients, operators, queues, serving
+from rackwright.validation.stack.cluster import access, clients, monitoring, operators, queues, serving
 from rackwright.validation.stack.nodes import (
     capacity,
     fabric,

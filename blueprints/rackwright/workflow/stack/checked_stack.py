@@ -7,7 +7,7 @@ from rackwright.catalog import Catalog
 from rackwright.cost import bill
 from rackwright.diagnostics.problem import Problem, Stage
 from rackwright.sizing.plan import Fit
-from rackwright.spec.quotas import known_quotas
+from rackwright.spec.reading.quotas_file import known_quotas
 from rackwright.spec.reading.read_spec import Reading
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import StackPlan

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.report.candidate_comparison import DETAILED, GROUPS, CandidateComparison, Term, startup_s, terms_of
 from rackwright.report.candidates import named_candidate
+from rackwright.report.comparison.candidate_comparison import DETAILED, GROUPS, CandidateComparison, Term, startup_s, terms_of
 from rackwright.report.deciding import Side
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.selection.near_ties import is_already_owned

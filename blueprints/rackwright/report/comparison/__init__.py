@@ -1,0 +1,1 @@
+"""Two candidates side by side, and workloads side by side."""

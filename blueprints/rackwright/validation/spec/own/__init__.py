@@ -1,0 +1,1 @@
+"""Rules on specs for own servers: nodes, storage, and what to buy."""
