@@ -96,9 +96,10 @@ RULES: RuleSet[SpecContext] = RuleSet(SpecContext.on)
 rule = RULES.rule
 
 
-def spec_problems(context: SpecContext) -> Iterator[Problem]:
-    """Every problem of a spec, without acknowledged warnings."""
-    return RULES.problems(context, {entry.rule for entry in context.spec.acknowledge})
+def spec_problems(context: SpecContext) -> list[Problem]:
+    """Every problem of a spec, without acknowledged warnings; what is not supported comes after what is wrong."""
+    problems = RULES.problems(context, {entry.rule for entry in context.spec.acknowledge})
+    return sorted(problems, key=lambda problem: problem.code.startswith("N-"))
 
 
 def candidate_problems(spec: Spec, candidate: Candidate, catalog: Catalog) -> list[Problem]:
