@@ -122,3 +122,25 @@ def test_parts_that_another_price_includes_cost_nothing(spec, rackwright):
     assert (first["missing"], first["energy_usd_per_year"]) == ([], 0.0)
     assert next(line["usd"] for line in first["lines"] if line["what"] == "cables") == 0.0
     assert first["usd_per_server_hour"] > 0
+
+
+def test_the_electricity_of_own_servers_is_the_one_of_a_plan(spec, rackwright):
+    stated = rackwright("buy", spec, "--json", *TODAY).json[0]
+    spec.write_text(spec.read_text().replace("  lifetime: 1461 d\n  electricity: 0.14 USD\n  pue: 1.4\n", ""))
+    first = rackwright("buy", spec, "--json", *TODAY).json[0]
+    assert "electricity" not in first["missing"]
+    assert "lifetime" not in first["missing"]
+    assert first["energy_usd_per_year"] == pytest.approx(stated["energy_usd_per_year"])
+
+
+def test_a_model_that_no_rack_holds_is_left_out_where_it_is_not_named(spec, rackwright):
+    text = spec.read_text().replace("  servers: [xe9680-h100, dgx-h100, xe9680-mi300x]\n", "")
+    spec.write_text(text.replace("rack_kw: 44", "rack_kw: 10.5"))
+    found = {option["machine"]: option for option in rackwright("buy", spec, "--json", *TODAY).json}
+    assert found["dgx-h100"]["reason"] is None
+    assert found["dgx-b200"]["reason"] == "a rack of 10.5 kW holds no dgx-b200, which draws up to 14.3 kW"
+
+
+def test_the_cost_limit_of_a_run_is_said_to_limit_no_purchase(spec, rackwright):
+    spec.write_text(spec.read_text().replace("max_duration: 96h", "max_duration: 96h, max_cost: 9000 USD"))
+    assert "`goals.max_cost` limits what a run costs; it limits no purchase" in " ".join(rackwright("buy", spec, *TODAY).out.split())

@@ -17,8 +17,7 @@ def team(api):
     (name,) = (space for space, _ in plan.namespaces if space.startswith("team-"))
     api.must_apply(namespace_body(name, "privileged", is_of_team=True))
     api.must_apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer", "namespace": name}})
-    for level in ("normal",):
-        api.must_apply({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": f"job-{level}"}, "value": 100})
+    api.must_apply(*(manifest.body for manifest in plan.manifests if manifest.body["kind"] == "PriorityClass"))
     assert wait_until(lambda: api.items("v1", "ServiceAccount", name))
     policies = [manifest.body for manifest in plan.manifests if manifest.key.startswith("rights.")]
     assert len(policies) == 2
@@ -77,7 +76,7 @@ def test_a_job_on_gke_mounts_the_folders_of_its_fabric_and_no_others(api, machin
     space = f"team-{machine.partition('-8g')[0]}"
     api.must_apply(namespace_body(space, "privileged", is_of_team=True))
     api.must_apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "trainer", "namespace": space}})
-    api.must_apply({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "job-normal"}, "value": 100})
+    api.must_apply(*(manifest.body for manifest in plans.training_plan().manifests if manifest.body["kind"] == "PriorityClass"))
     assert wait_until(lambda: api.items("v1", "ServiceAccount", space))
     layout = plans.Catalog.default().layout_by_machine[machine]
     policies = [manifest.body for manifest in least_rights(space, "privileged", fabric_rights(layout.fabric, 8))]

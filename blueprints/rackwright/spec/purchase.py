@@ -47,8 +47,8 @@ class Purchase(Part):
     prices: PurchasePrices = PurchasePrices()
     """The user's prices."""
     lifetime: Duration | None = None
-    """Time over which the prices are depreciated, such as 1461 d."""
+    """Time over which the prices are depreciated, such as 1461 d; default: that of `node_cost`."""
     electricity: UnitPrice | None = None
-    """Price of one kWh."""
+    """Price of one kWh; default: that of `node_cost`."""
     pue: Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)] | None = None
-    """Facility power over IT power, which adds cooling; default: the mean of published surveys."""
+    """Facility power over IT power, which adds cooling; default: that of `node_cost`, else the mean of published surveys."""

@@ -14,10 +14,11 @@ from rackwright.sizing.offers.own_servers import server_watts
 from rackwright.sizing.plan import Fit
 from rackwright.sizing.purchase.purchase_plan import Prices, PurchasePlan, ServerFacts, Site, SwitchFacts
 from rackwright.spec.blueprint import Blueprint
-from rackwright.spec.infra import Infra, Place
+from rackwright.spec.infra import Infra, NodeCost, Place
 from rackwright.spec.inventory import INVENTORY_VERSION, ClusterFacts, Inventory, Nic, ServerGroup
 from rackwright.spec.purchase import Purchase
 from rackwright.spec.spec import Spec
+from rackwright.validation.spec.own.purchase import rack_misfits
 from rackwright.wording.rejections import rejection_text
 from rackwright.workflow.pipeline import Pipeline
 
@@ -42,10 +43,14 @@ def purchase_options(spec: Spec, catalog: Catalog, today: date, servers: int = 0
 
     catalog: without the servers of inventories. servers: a number that is not sized; 0: the fewest that meet the goals.
     """
-    asked = spec.purchase or Purchase()
+    asked = _asked(spec)
     switch = next(switch for switch in catalog.switches if switch.machine == asked.switch)
     found = []
     for server in _servers(asked, catalog):
+        misfits = "; ".join(misfit.message for misfit in rack_misfits(server, asked))
+        if misfits:
+            found.append(PurchaseOption(server.machine, reason=misfits[0].lower() + misfits[1:]))
+            continue
         inventory = _inventory(asked, server, today)
         facts = _facts(server, inventory, catalog)
         if servers:
@@ -56,6 +61,14 @@ def purchase_options(spec: Spec, catalog: Catalog, today: date, servers: int = 0
         reasons = [reason for reason in (option.reason, "" if alone else _not_joined(server, switch)) if reason]
         found.append(PurchaseOption(server.machine, reason="; ".join(reasons)) if reasons else option)
     return sorted(found, key=_rank)
+
+
+def _asked(spec: Spec) -> Purchase:
+    """`purchase` with what it leaves to `node_cost` of a place, so that `buy` and `plan` take the same electricity."""
+    asked = spec.purchase or Purchase()
+    cost = next((place.node_cost for place in spec.infra.places if place.node_cost), NodeCost())
+    given = {"lifetime": cost.lifetime, "electricity": cost.electricity, "pue": cost.pue}
+    return asked.model_copy(update={key: value for key, value in given.items() if getattr(asked, key) is None})
 
 
 def _rank(option: PurchaseOption) -> tuple[bool, bool, float, int, str]:

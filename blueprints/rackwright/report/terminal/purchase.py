@@ -24,6 +24,8 @@ def show_purchase(out: Console, found: list[PurchaseOption], spec: Spec, is_size
     if made:
         out.print(table(COLUMNS, [_cells(option, plan) for option, plan in made], right=COLUMNS[1:], whole=COLUMNS[:1]))
         _parts(out, made[0][1])
+    if spec.goals.max_cost is not None and is_sized:
+        print_labelled(out, "note", "`goals.max_cost` limits what a run costs; it limits no purchase")
     for option in (option for option in found if not option.plan):
         print_labelled(out, "no", f"{option.machine}: {option.reason}")
 
