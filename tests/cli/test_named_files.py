@@ -41,6 +41,17 @@ def _calibration(stacks, file):
     return "estimate", stacks / "runs.jsonl", "--calibration", file
 
 
+def _inventory(stacks, file):
+    path = stacks / "chat-onprem.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("inventories/l40s.yaml", file.name), encoding="utf-8")
+    return "plan", path
+
+
+def _simulated_cloud(stacks, file):
+    (stacks / "state.json").write_text("{}", encoding="utf-8")
+    return "doctor", stacks / SPEC, stacks / "state.json", "--simulated", file
+
+
 COMMANDS = {
     "spec": lambda stacks, file: ("plan", file),
     "quotas": _quotas,
@@ -51,12 +62,19 @@ COMMANDS = {
     "calibration": _calibration,
     "runs": lambda stacks, file: ("calibrate", file),
     "configurations": lambda stacks, file: ("estimate", file),
+    "inventory": _inventory,
+    "outputs": lambda stacks, file: ("job", stacks / "llama-70b-gke.yaml", "--outputs", file),
+    "outputs of a fleet": lambda stacks, file: ("manifests", stacks / "chat-eks.yaml", "-o", stacks / "out", "--outputs", file),
+    "kubeconfig": lambda stacks, file: ("inventory", "--kubeconfig", file),
+    "state": lambda stacks, file: ("doctor", stacks / SPEC, file.rename(file.with_suffix(".json"))),
+    "simulated cloud": _simulated_cloud,
 }
 FILES = {
     "link to /dev/zero": lambda path: path.symlink_to("/dev/zero"),
     "pipe": lambda path: os.mkfifo(path),
     "63 MB in one line": lambda path: path.write_bytes(b"9" * 63_000_000),
     "65 MB": lambda path: path.write_bytes(b"#" * 65_000_000),
+    "200,000 lists in each other": lambda path: path.write_bytes(b"[" * 200_000),
 }
 
 

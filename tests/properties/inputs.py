@@ -14,11 +14,17 @@ from rackwright.workflow.decision import decision_path
 from tests.properties import samples
 from tests.properties.mutation import DATES, damaged, mutated
 
-SLOW_COMMANDS = ("report", "graph", "policy")
-SPEC_COMMANDS = (*("validate", "plan", "economics", "explain", "compile", "choose") * 4, *SLOW_COMMANDS)
-DECISION_COMMANDS = (*("plan", "compile", "choose", "upgrade", "teardown", "update") * 4, *SLOW_COMMANDS)
+SLOW_COMMANDS = ("report", "graph", "policy", "manifests")
+SPEC_COMMANDS = (
+    *("validate", "plan", "economics", "explain", "compile", "choose") * 4,
+    *("buy", "images", "job", "next", "preflight", "compare"),
+    *SLOW_COMMANDS,
+)
+INVENTORY_COMMANDS = (*("validate", "plan", "compile", "job", "preflight", "buy", "images", "next") * 4, "manifests", "graph")
+DECISION_COMMANDS = (*("plan", "compile", "choose", "upgrade", "teardown", "update", "job", "preflight") * 4, *SLOW_COMMANDS)
 SHARE_OF_DAMAGED_TEXTS = 0.15
 """Share of files with a damaged text, such as a missing bracket; the others have other values."""
+LAYOUTS = ("plain", "kustomize", "argocd", "flux")
 SHARE_OF_DATES = 0.1
 """Share of commands with another day than `samples.TODAY`."""
 
@@ -36,8 +42,24 @@ class Inputs:
         return getattr(self, kind)()
 
     def spec(self) -> tuple:
-        spec = self.random.choice(list(samples.SPECS.values()))
-        return self._command(self.random.choice(SPEC_COMMANDS), self._mutated_file("spec.yaml", spec))
+        name = self.random.choice(list(samples.SPECS))
+        command = self.random.choice(SPEC_COMMANDS) if self.is_mutated else "plan"  # others are for some specs only
+        return self._command(command, self._mutated_file("spec.yaml", self._spec_of(name)))
+
+    def inventory(self) -> tuple:
+        name = self.random.choice(list(samples.INVENTORIES))
+        self._mutated_file("inventory.yaml", samples.inventory(name))
+        spec = samples.SPECS[name]
+        spec = self._mutated(spec) if self.random.random() < 0.2 else spec
+        return self._command(self.random.choice(INVENTORY_COMMANDS), self._file("spec.yaml", spec))
+
+    def outputs(self) -> tuple:
+        path = self._mutated_file("outputs.json", samples.OUTPUTS)
+        if self.random.random() < 0.8:
+            name = self.random.choice(("llama-70b-gke", "llama-70b-sft"))
+            return *self._command("job", self._file("spec.yaml", self._spec_of(name))), "--outputs", path
+        spec = self._spec_of(self.random.choice(("chat-eks", "assistant-eks", "llama-70b-sft", "shared")))
+        return *self._command("manifests", self._file("spec.yaml", spec)), "--outputs", path
 
     def architecture(self) -> tuple:
         spec = self._with_model(self.random.choice(("llama-70b-sft", "chat-eks")), {"architecture": self._mutated(samples.ARCHITECTURE)})
@@ -48,8 +70,8 @@ class Inputs:
         return "validate", self._file("spec.yaml", self._with_model("mistral-7b-qlora", {"config": "config.json"}))
 
     def decision(self) -> tuple:
-        name = self.random.choice(("mistral-7b-qlora", "chat-eks", "llama-70b-sft"))
-        spec, decision = samples.SPECS[name], samples.decision(name)
+        name = self.random.choice(samples.DECIDED)
+        spec, decision = self._spec_of(name), samples.decision(name)
         if self.random.random() < 0.2:
             spec, decision = samples.first_format(self.random.choice(("mistral-7b-qlora", "chat-serve")))
         path = self._file("spec.yaml", self._mutated(spec) if self.random.random() < 0.2 else spec)
@@ -108,8 +130,25 @@ class Inputs:
         day = ("--today", self.random.choice(DATES) if is_other_day else samples.TODAY)
         if command == "upgrade":
             return "choose", path, "--upgrade", *day
-        output = ("-o", self.folder / "report.md") if command == "report" else ()
-        return command, path, *day, *output, *self._json_option()
+        return command, path, *self._options(command), *day, *self._json_option()
+
+    def _options(self, command: str) -> tuple:
+        """Further arguments of a command that needs some."""
+        if command == "report":
+            return "-o", self.folder / "report.md"
+        if command == "manifests":
+            return "-o", self.folder / "manifests", "--layout", self.random.choice(LAYOUTS)
+        if command == "compare":
+            return "1", self.random.choice(("2", "1", "L4", "g6e.xlarge"))
+        if command == "images" and self.random.random() < 0.5:
+            return "--mirror", "mirror.example/ai", *(("--format", "skopeo") if self.random.random() < 0.5 else ())
+        return ()
+
+    def _spec_of(self, name: str) -> dict[str, Any]:
+        """A spec of samples. The inventory that it names is written into the folder."""
+        if name in samples.INVENTORIES:
+            self._file("inventory.yaml", samples.inventory(name))
+        return samples.SPECS[name]
 
     def _json_option(self) -> tuple:
         return ("--json",) if self.random.random() < 0.3 else ()
@@ -153,7 +192,7 @@ class Inputs:
 
 
 KINDS = (
-    *("spec", "architecture", "model_config", "decision", "quotas", "graph", "state"),
+    *("spec", "architecture", "model_config", "inventory", "decision", "quotas", "outputs", "graph", "state"),
     *("calibration", "configuration", "runs", "prices", "catalog"),
 )
 SLOW_KINDS = ("graph", "state", "catalog")

@@ -19,12 +19,69 @@ from rackwright_pulumi.simulator import SimulatedCloud
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
-EXAMPLES = ("mistral-7b-qlora", "chat-eks", "llama-70b-sft", "chat-serve", "gemma-pretrain")
+EXAMPLES = (
+    *("mistral-7b-qlora", "chat-eks", "llama-70b-sft", "chat-serve", "gemma-pretrain"),
+    *("llama-70b-gke", "assistant-eks", "llama-70b-onprem", "chat-onprem"),
+)
+CASES = (
+    *("fine-design", "fine-serving", "fine-media", "block-hours", "reservations-of-aws"),
+    *("reservations-of-google", "sharing-servers", "adapters-and-own-servers", "receivers-of-alerts", "purchase"),
+)
 SPEC_FILES = {
     **{name: ROOT / f"stacks/{name}.yaml" for name in EXAMPLES},
-    **{n: ROOT / f"tests/cases/spec/{n}/spec.yaml" for n in ("fine-design", "fine-serving", "block-hours", "reservations-of-aws")},
+    **{name: ROOT / f"tests/cases/spec/{name}/spec.yaml" for name in CASES},
 }
-SPECS = {name: yaml.safe_load(path.read_text(encoding="utf-8")) for name, path in SPEC_FILES.items()}
+INVENTORIES = {"llama-70b-onprem": ROOT / "stacks/inventories/xe9680.yaml", "chat-onprem": ROOT / "stacks/inventories/l40s.yaml"}
+"""Inventories of the examples on own servers. In SPECS they are beside the spec."""
+DECIDED = ("mistral-7b-qlora", "chat-eks", "llama-70b-sft", "llama-70b-gke", "assistant-eks", "shared", "chat-onprem")
+"""Specs with a decision."""
+PLACE_OF_AWS = {"cloud": "aws", "account": "123456789012", "regions": ["us-east-1"]}
+SERVED = {"kind": "serve", "requests_per_second": 1, "min_replicas": 1}
+WRITTEN: dict[str, dict[str, Any]] = {
+    "shared": {
+        "api_version": "rackwright/v1",
+        "name": "shared",
+        "workloads": [
+            SERVED
+            | {"name": "chat", "model": {"base": "qwen2.5-7b", "weights": {"uri": "hf://Qwen/Qwen2.5-7B-Instruct"}}}
+            | {"input_tokens": {"mean": 400}, "output_tokens": {"mean": 100}, "max_context": 2048, "max_replicas": 2},
+            SERVED
+            | {"name": "embed", "model": {"base": "bert-large", "weights": {"uri": "hf://acme/bert"}}}
+            | {"sequence_length": 256, "max_replicas": 1},
+        ],
+        "infra": {"any_of": [PLACE_OF_AWS | {"pin": {"instance": "g6e.xlarge"}}]},
+        "blueprint": {"sharing": {"strategy": "mps", "replicas_per_accelerator": 2}},
+    },
+    "bought": {
+        "api_version": "rackwright/v1",
+        "name": "bought",
+        "workloads": [
+            {"name": "sft", "kind": "finetune", "model": {"base": "llama-3.1-8b"}, "adapter": {"type": "lora", "rank": 16}}
+            | {"data": {"samples": 1000, "tokens_per_sample": 500, "epochs": 1}, "sequence_length": 2048, "global_batch_size": 16}
+        ],
+        "goals": {"max_duration": "2h"},
+        "infra": {"any_of": [PLACE_OF_AWS]},
+        "purchase": {"servers": ["xe9680-h100", "dgx-h100"], "switch": "qm9700", "rack_units": 42, "rack_kw": 44}
+        | {"prices": {"servers": {"dgx-h100": "300000 USD"}}},
+    },
+}
+"""Specs of what no example has: workloads that share accelerators, and servers to buy."""
+SPECS = {name: yaml.safe_load(path.read_text(encoding="utf-8")) for name, path in SPEC_FILES.items()} | WRITTEN
+for _name in INVENTORIES:
+    SPECS[_name]["infra"]["any_of"][0]["inventory"] = "inventory.yaml"
+OUTPUTS = {
+    "endpoint": "https://ABC.gr7.us-east-1.eks.amazonaws.com",
+    "clusterName": "demo",
+    "bucketNames": {"checkpoints": "demo-checkpoints-1a2b"},
+    "keyId": "arn:aws:kms:us-east-1:123456789012:key/1",
+    "lustre": {"dnsName": "fs-0abc.fsx.us-east-1.amazonaws.com", "mountName": "fsx"},
+    "parts": {
+        "cluster": {"securityGroupId": "sg-0abc"},
+        "karpenter": {"nodeRoleName": "nodes", "queueName": "queue"},
+        "network": {"subnets": {"nodes": ["subnet-0abc"]}},
+    },
+}
+"""Some outputs of a stack, as `pulumi stack output --json` prints them."""
 FIRST_FORMAT = ROOT / "tests/states/0.1.0/stacks"
 """Specs and decisions of release 0.1.0."""
 ARCHITECTURE = {"layers": 12, "hidden": 768, "heads": 12, "kv_heads": 4, "ffn": 3072, "vocab": 50257, "max_context": 8192}
@@ -48,11 +105,19 @@ TABLES = tuple(sorted(path.name for path in CATALOG.glob("*.csv") if path.name n
 
 
 @cache
+def inventory(name: str) -> dict[str, Any]:
+    """The inventory of an example on own servers."""
+    return yaml.safe_load(INVENTORIES[name].read_text(encoding="utf-8"))
+
+
+@cache
 def decision(name: str) -> dict[str, Any]:
     """The content of the decision for rank 1 of an example."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.yaml"
-        path.write_text(SPEC_FILES[name].read_text(encoding="utf-8"), encoding="utf-8")
+        path.write_text(yaml.safe_dump(SPECS[name], sort_keys=False), encoding="utf-8")
+        if name in INVENTORIES:
+            (Path(folder) / "inventory.yaml").write_text(yaml.safe_dump(inventory(name)), encoding="utf-8")
         return json.loads(Pipeline(path, TODAY).choose(1).decision.to_json())
 
 

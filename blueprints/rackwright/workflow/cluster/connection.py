@@ -9,6 +9,7 @@ import yaml
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
+from rackwright.files import read_bytes
 
 TIMEOUT_S = 15
 """Seconds for one request; a cluster behind a VPN that is off does not answer."""
@@ -41,9 +42,11 @@ class ClusterConnection:
         file, settings = str(kubeconfig) if kubeconfig else None, client.Configuration()
         settings.retries = False  # the default of three would wait four times TIMEOUT_S
         try:
+            if kubeconfig:
+                read_bytes(kubeconfig)  # the client reads a pipe or a file of any size
             config.load_kube_config(file, context or None, client_configuration=settings)
             contexts, active = config.list_kube_config_contexts(file)
-        except (config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError) as error:
+        except (config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, RecursionError) as error:
             source = str(kubeconfig or "the default kubeconfig")
             fix = "name a file that `kubectl --kubeconfig FILE get nodes` accepts: --kubeconfig FILE"
             raise UserError([Problem("U-kubeconfig", f"{source} cannot be used: {error}", fix=fix)]) from None
