@@ -144,6 +144,17 @@ def test_rdma_resources_without_speeds_leave_the_speed_open():
     assert "h100: add the speed of its infiniband ports, such as `speed: NDR`" in [*open_questions(found)]
 
 
+def test_a_thousand_shared_devices_are_1k():
+    """NVIDIA's documented default of shared devices per port, which the API server shortens."""
+    found = document([node("a", has={"rdma/hca_shared_devices_a": "1k", "rdma/hca_shared_devices_b": "1k"})])
+    assert found["servers"][0]["nics"] == [{"kind": "roce", "count": 2}]
+
+
+@pytest.mark.parametrize(("text", "memory"), [("2113445204Ki", "2015 GiB"), ("2T", "1862 GiB"), ("2Ti", "2048 GiB"), ("2e12", "1862 GiB")])
+def test_memory_has_every_unit_of_kubernetes(text, memory):
+    assert document([node("a", has={"memory": text})])["servers"][0]["memory"] == memory
+
+
 def test_nodes_under_different_switches_keep_their_labels(tmp_path):
     spine, leaf = "network.topology.nvidia.com/spine", "network.topology.nvidia.com/leaf"
     found = document([node(name, labels={spine: "s1", leaf: f"leaf-{name}"}) for name in ("a", "b")])

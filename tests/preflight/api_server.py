@@ -16,13 +16,14 @@ GOOD = [{"name": "gpu-count", "passed": True, "measured": 8, "limit": 8}]
 
 @dataclass
 class FakeCluster(FakeApi):
-    """messages: termination message of each node; None: the pod does not end. log: of rank 0.
+    """messages: termination message of each node; None: the pod does not end. log: of rank 0. log_text: after it.
 
     patches: (node, body) in order. earlier: label of each
     node before the run. is_busy: the JobSet is not started."""
 
     messages: dict[str, str | None] = field(default_factory=dict)
     log: list[dict[str, Any]] = field(default_factory=list)
+    log_text: str = ""
     amounts: dict[str, str] = field(default_factory=lambda: {"nvidia.com/gpu": "8", "vpc.amazonaws.com/efa": "32"})
     patches: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     objects: dict[str, Any] = field(default_factory=dict)
@@ -58,7 +59,7 @@ class FakeCluster(FakeApi):
             pod = {"metadata": {"name": "rank-0"}, "spec": {"nodeName": "gpu-0", "containers": []}, "status": {"phase": "Succeeded"}}
             return 200, {"kind": "PodList", "items": [] if self.is_busy else [pod]}
         if path == f"{PODS}/rank-0/log":
-            return 200, "starting\n" + "".join(f"rackwright-preflight {json.dumps(row)}\n" for row in self.log)
+            return 200, "starting\n" + "".join(f"rackwright-preflight {json.dumps(row)}\n" for row in self.log) + self.log_text
         return 404, {"message": f"{path} not found"}
 
     def _node(self, name: str) -> dict[str, Any]:

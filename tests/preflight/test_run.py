@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from rackwright.diagnostics.errors import UserError
 from rackwright.workflow.cluster import preflight as workflow
 from rackwright.workflow.cluster.connection import RefusedError
 from rackwright.workflow.cluster.preflight import PreflightRun, write_results
-from rackwright.workflow.cluster.preflight_results import Results
+from rackwright.workflow.cluster.preflight_results import Results, checks_of
 
 from tests import api_server, plans
 from tests.preflight.api_server import GOOD, JOBS, SPACE, FakeCluster, row
@@ -110,6 +111,36 @@ def test_a_node_without_a_result_fails_with_the_reason(tmp_path, monkeypatch):
     found, _ = run(fake, tmp_path)
     assert [check.text for check in found.failures] == ["gpu-1: result is not measured, the limit is 0 s (ImagePullBackOff)"]
     assert fake.labels["gpu-1"] == "failed"
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "{}", "[1]", '[{"name": "ecc"}]', '[{"name": "ecc", "passed": true', "null"])
+def test_a_result_that_is_cut_fails_its_node(text, tmp_path):
+    fake = cluster()
+    fake.messages["gpu-1"] = text
+    run(fake, tmp_path)
+    assert fake.labels == {"gpu-0": "passed", "gpu-1": "failed", "gpu-2": "passed", "gpu-3": "passed"}
+
+
+def test_a_line_of_the_log_that_is_cut_is_no_result(tmp_path):
+    fake = cluster()
+    fake.log, fake.log_text = [], 'rackwright-preflight {"name": "cluster-busbw-gb-s", "pas\nrackwright-preflight []\n'
+    found, _ = run(fake, tmp_path)
+    assert [check.name for check in found.failures] == ["cluster"]
+
+
+def test_control_characters_of_a_node_are_escaped_in_junit(tmp_path):
+    fake = cluster(gpu_2=[BAD[1] | {"detail": "GPU 3\x1b[2J\x00"}])
+    found, _ = run(fake, tmp_path)
+    case = next(ElementTree.fromstring(found.to_junit()).iter("failure"))
+    assert case.get("message") == "gpu-2: ecc is 2, the limit is 0 (GPU 3\\u001b[2J\\u0000)"
+
+
+@pytest.mark.parametrize(("text", "count"), [("1k", 1000), ("32", 32), ("", 0)])
+def test_amounts_of_devices_are_quantities_of_kubernetes(text, count, tmp_path):
+    fake = cluster()
+    fake.amounts = {"nvidia.com/gpu": "8", "vpc.amazonaws.com/efa": text}
+    found, _ = run(fake, tmp_path)
+    assert {check.measured for check in found.checks if check.name.endswith("/efa")} == {count}
 
 
 def test_devices_that_the_plugin_lacks_are_found(tmp_path):
@@ -246,7 +277,7 @@ JUNIT = """\
 
 
 def test_results_as_json_and_junit(tmp_path):
-    checks = tuple(workflow.check_of(record) for record in JSON["checks"])
+    checks = tuple(checks_of(json.dumps(JSON["checks"])))
     results = Results("llama-70b-sft", ("gpu-0", "gpu-1"), checks, frozenset({"gpu-1"}))
     write_results(results, tmp_path / "out")
     written = json.loads((tmp_path / "out" / "results.json").read_text())

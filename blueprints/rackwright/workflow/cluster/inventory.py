@@ -9,6 +9,7 @@ from rackwright.catalog import Catalog
 from rackwright.spec.inventory import INVENTORY_VERSION
 from rackwright.units import GIB
 from rackwright.workflow.cluster.addresses import cluster_ranges, open_ranges
+from rackwright.workflow.cluster.quantity import amount
 
 GPU, PRODUCT, FABRIC = "nvidia.com/gpu", "nvidia.com/gpu.product", "feature.node.kubernetes.io/pci-0207_15b3"
 """Resource and label of GPUs; prefix of the labels of nodes with InfiniBand controllers (PCI class 0207, vendor NVIDIA)."""
@@ -18,7 +19,6 @@ TOPOLOGY = tuple(f"network.topology.nvidia.com/{level}" for level in ("core", "s
 """Labels of NVIDIA Topograph, from the core to the leaf switches."""
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 ARCHITECTURES = {"amd64": "x86_64", "arm64": "arm64"}
-UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "": 1}
 KEPT_LABELS = re.compile(r"(node-role\.kubernetes\.io|topology\.kubernetes\.io|network\.topology\.nvidia\.com)/.+|[^/]+/rack")
 Object = dict[str, Any]
 
@@ -93,8 +93,8 @@ def _hardware(node: Object, interfaces: list[Object], catalog: Catalog) -> Objec
     taints = [taint for taint in node["spec"].get("taints") or [] if not taint["key"].startswith("node.kubernetes.io/")]
     found = {
         "gpus": gpus,
-        "cpus": int(_amount(str(capacity["cpu"]))),
-        "memory": f"{int(_amount(capacity['memory']) / GIB)} GiB",
+        "cpus": int(amount(capacity["cpu"])),
+        "memory": f"{int(amount(capacity['memory']) / GIB)} GiB",
         "arch": ARCHITECTURES.get(info.get("architecture", labels.get("kubernetes.io/arch", "")), "x86_64"),
         "os": info.get("osImage"),
         "nics": nics,
@@ -107,14 +107,14 @@ def _gpus(node: Object, catalog: Catalog) -> Object | None:
     """The GPUs of a node by the labels of GPU Feature Discovery; the number is what pods can request, so a failed GPU shows.
     Of GPUs that MIG divides, pods request instances."""
     product, count = _labels(node).get(PRODUCT, ""), node["status"].get("allocatable", node["status"]["capacity"]).get(GPU)
-    if not product or not count or not int(count):
+    if not product or not (devices := int(amount(count))):
         return None
     whole, _, mig = product.removesuffix("-SHARED").partition("-MIG-")
     known = next((row.accelerator for row in catalog.gpu_products if row.product == whole), None)
     card = catalog.accelerator_by_name.get(known.lower()) if known else None
     model = card.aliases[0] if card and card.aliases else whole.lower()
     row = next((row for row in catalog.mig_profiles if card and (row.accelerator, row.profile) == (card.name, mig)), None)
-    return {"model": model, "count": int(count) // (row.instances if row else 1)} | ({"mig": mig} if mig else {})
+    return {"model": model, "count": devices // (row.instances if row else 1)} | ({"mig": mig} if mig else {})
 
 
 def _nics(node: Object, interfaces: list[Object], catalog: Catalog) -> list[Object]:
@@ -127,7 +127,8 @@ def _nics(node: Object, interfaces: list[Object], catalog: Catalog) -> list[Obje
     if by_kind:
         return [_nic(kind, int(mbits), members, catalog) for (kind, mbits), members in by_kind.items() if int(mbits) > 0]
     labels, capacity = _labels(node), node["status"]["capacity"]
-    offered = {name: int(amount) for name, amount in capacity.items() if RDMA_RESOURCE.fullmatch(name) and int(amount)}
+    amounts = {name: int(amount(text)) for name, text in capacity.items() if RDMA_RESOURCE.fullmatch(name)}
+    offered = {name: devices for name, devices in amounts.items() if devices}
     infiniband = any(label.startswith(FABRIC) for label in labels)
     if not offered and not infiniband and labels.get(RDMA_LABEL) != "true":
         return []
@@ -177,14 +178,6 @@ def _is_worker(node: Object) -> bool:
     """Whether ordinary pods can run there: no control plane, not cordoned."""
     taints = {taint["key"] for taint in node["spec"].get("taints") or []}
     return not node["spec"].get("unschedulable") and "node-role.kubernetes.io/control-plane" not in taints
-
-
-def _amount(text: str) -> float:
-    """A quantity of Kubernetes: 224, 500m, 2113445204Ki."""
-    found = re.fullmatch(r"([0-9.]+)(Ki|Mi|Gi|Ti|[kMGm]?)", text)
-    if not found:
-        return 0.0
-    return float(found[1]) * (1e-3 if found[2] == "m" else UNITS[found[2]])
 
 
 def _name(text: str) -> str:

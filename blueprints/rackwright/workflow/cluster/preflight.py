@@ -1,9 +1,9 @@
 """Check of the nodes of a built stack: objects, results, labels and taints of nodes."""
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from rackwright.validation.spec_paths import in_spec
 from rackwright.workflow.cluster.api import Kind
 from rackwright.workflow.cluster.connection import RefusedError
 from rackwright.workflow.cluster.node_api import NodeApi, NodeState
-from rackwright.workflow.cluster.preflight_results import NOT_MEASURED, Check, Results, check_of
+from rackwright.workflow.cluster.preflight_results import NOT_MEASURED, Check, Results, checks_of
+from rackwright.workflow.cluster.quantity import amount
 from rackwright.workflow.decided import Decided
 from rackwright.workflow.pipeline import Pipeline
 
@@ -101,14 +102,16 @@ class PreflightRun:
         finally:
             self.api.delete_namespace(self.preflight.namespace)
         for name, (text, why) in messages.items():
-            found = _records(text)
-            self.checks += [check_of(record, (name,)) for record in found]
+            found = checks_of(text, (name,))
+            self.checks += found
             if not found:
                 self.checks.append(Check("result", False, None, f"{NODES_WAIT_S} s", (name,), why or "the result cannot be read"))
         self.checks += _differences(self.checks)
 
     def _devices(self, node: NodeState) -> list[Check]:
-        amounts = ((resource, int(node.allocatable.get(resource, 0)), need) for resource, need in self.preflight.device_amounts.items())
+        amounts = (
+            (resource, int(amount(node.allocatable.get(resource))), need) for resource, need in self.preflight.device_amounts.items()
+        )
         found = [Check(f"allocatable {resource}", have >= need, have, need, (node.name,)) for resource, have, need in amounts]
         return [Check("ready", node.is_ready, str(node.is_ready), "True", (node.name,)), *found]
 
@@ -132,14 +135,14 @@ class PreflightRun:
         try:
             self._create(lambda: self.api.create(kind, body, dry_run=False))
             has_ended = self._wait_for(kind, space, name)
-            node, records = self._result(space, name)
+            node, found = self._result(space, name)
         finally:
             self.api.delete(kind, space, name)
         if not has_ended and not node:
             self.checks.append(Check("cluster", True, "", "", names, "nodes are busy", skipped=True))
             return False
-        self.checks += [check_of(record) for record in records]
-        if not any(record["name"].startswith("cluster-") for record in records):
+        self.checks += found
+        if not any(check.name.startswith("cluster-") for check in found):
             why = "the job ended without a result; see `kubectl get jobsets,workloads -A`"
             self.checks.append(Check("cluster", False, None, f"{CLUSTER_WAIT_S} s", names, why))
         return True
@@ -155,15 +158,15 @@ class PreflightRun:
             self.sleep(POLL_S)
         return False
 
-    def _result(self, space: str, name: str) -> tuple[str, list[dict]]:
+    def _result(self, space: str, name: str) -> tuple[str, list[Check]]:
         """(node of rank 0, results in its log); empty where it was not started."""
         labels = {JOBSET_LABEL: name, "batch.kubernetes.io/job-completion-index": "0"}
         for pod, node in self.api.pod_nodes(space, labels).items():
-            try:
-                lines = list(self.api.logs(space, pod, follow=False))
-            except RefusedError:
-                lines = []
-            return node, [json.loads(line.removeprefix(MARKER)) for line in lines if line.startswith(MARKER)]
+            found: list[Check] = []
+            with suppress(RefusedError):
+                for line in self.api.logs(space, pod, follow=False):
+                    found += checks_of(f"[{line.removeprefix(MARKER)}]") if line.startswith(MARKER) else []
+            return node, found
         return "", []
 
     def _gone(self, delete: Callable[[], None], exists: Callable[[], bool]) -> None:
@@ -190,14 +193,6 @@ def write_results(results: Results, directory: Path) -> list[Path]:
     for path, text in written.items():
         write_text(path, text)
     return list(written)
-
-
-def _records(text: str) -> list[dict]:
-    try:
-        found = json.loads(text) if text else []
-    except ValueError:
-        return []
-    return found if isinstance(found, list) else []
 
 
 def _of_one_node(checks: Iterable[Check]) -> set[str]:

@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from xml.etree import ElementTree
 
+from pydantic import TypeAdapter
+
+from rackwright.diagnostics.problem import escaped
 from rackwright.stackplan.labels import PASSED
 
 VERSION = "preflight/1"
@@ -79,11 +82,11 @@ class Results:
             suite = ElementTree.SubElement(root, "testsuite", numbers)
             for check in checks:
                 title = check.name if len(check.nodes) == 1 or name != CLUSTER else f"{check.name} {' '.join(check.nodes)}"
-                case = ElementTree.SubElement(suite, "testcase", classname=f"preflight.{name}", name=title)
+                case = ElementTree.SubElement(suite, "testcase", classname=f"preflight.{name}", name=escaped(title))
                 if check.skipped:
-                    ElementTree.SubElement(case, "skipped", message=check.detail)
+                    ElementTree.SubElement(case, "skipped", message=escaped(check.detail))
                 elif not check.passed:
-                    ElementTree.SubElement(case, "failure", message=check.text)
+                    ElementTree.SubElement(case, "failure", message=escaped(check.text))
         ElementTree.indent(root)
         return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -98,8 +101,12 @@ CLUSTER = "cluster"
 """Name of the suite with checks of several nodes."""
 
 
-def check_of(record: dict[str, Any], nodes: tuple[str, ...] = ()) -> Check:
-    """A result of the scripts. nodes: of a script that checks one node."""
-    known = {key: record[key] for key in ("name", "passed", "measured", "limit")}
-    measured_on = tuple(record.get("nodes", nodes))
-    return Check(**known, nodes=measured_on, detail=record.get("detail", ""), skipped=record.get("skipped", False))
+_CHECK = TypeAdapter(Check)
+
+
+def checks_of(text: str, nodes: tuple[str, ...] = ()) -> list[Check]:
+    """The results in a JSON list of the scripts; empty where the text is cut or has another form. nodes: of a script that checks one."""
+    try:
+        return [_CHECK.validate_python({"nodes": nodes} | record) for record in json.loads(text)]
+    except (ValueError, TypeError, RecursionError):
+        return []
