@@ -29,7 +29,7 @@ $(STAMP): requirements.txt pyproject.toml
 	@$(PY) -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@cp requirements.txt $(STAMP)
 
-demo: $(STAMP)  ## size, explain, price and compile seven workloads; with pulumi on PATH also create and destroy them on a simulated cloud
+demo: $(STAMP)  ## size, explain, price and compile nine workloads; with pulumi on PATH also create and destroy them on a simulated cloud
 	@$(PY) sim/demo.py
 
 test: $(STAMP)  ## every test that needs no cloud; those marked engine need pulumi on PATH

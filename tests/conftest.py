@@ -59,6 +59,7 @@ SWEEPS = (
     "program/test_decision.py",
     "program/test_deletion_lock.py",
     "program/test_program.py",
+    "program/test_teardown.py",
     "properties",
     "report/test_alternatives.py",
     "report/test_report.py",
