@@ -142,3 +142,11 @@ def test_images_lists_the_server(rackwright):
 def test_images_of_charts_belong_to_the_pinned_versions():
     for chart, row in pinned_versions("chart").items():
         assert {image.version for image in chart_images(chart)} <= {row.version.partition("@")[0]}, chart
+
+
+def test_each_warning_is_printed_once(rackwright, tmp_path):
+    """The command reads the stack and its graph."""
+    result = rackwright("manifests", spec_of("llama-70b-sft"), "-o", tmp_path / "out", *TODAY)
+    warnings = re.findall(r"warning ([A-Z]\S+?):? ", result.err.replace("\n", " "))
+    assert "R-36" in warnings
+    assert len(warnings) == len(set(warnings))

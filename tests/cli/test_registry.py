@@ -77,6 +77,13 @@ def test_a_script_without_a_mirror_is_refused(rackwright):
     assert "error U-mirror" in result.err
 
 
+@pytest.mark.parametrize("wrong", ["https://mirror.example", "mirror", "Mirror.example/ai", "mirror.example/ai:v1", "mirror.example/a b"])
+def test_the_mirror_of_images_has_the_form_of_a_registry(wrong, rackwright):
+    result = rackwright("images", STACKS / "llama-70b-sft.yaml", "--mirror", wrong, *TODAY)
+    assert (result.status, result.out) == (2, "")
+    assert f"--mirror has {wrong!r}, which is no registry" in " ".join(result.err.split())
+
+
 @pytest.mark.parametrize("wrong", ["https://mirror.example", "mirror", "mirror.example/", "Mirror.example/ai"])
 def test_a_registry_is_a_host_with_a_path(wrong, rackwright, tmp_path):
     path = tmp_path / "spec.yaml"

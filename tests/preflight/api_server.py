@@ -11,6 +11,13 @@ NODES = "/api/v1/nodes"
 SPACE = "/api/v1/namespaces/llama-70b-sft-preflight"
 JOBS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team-nlp/jobsets"
 PODS = "/api/v1/namespaces/team-nlp/pods"
+WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-nlp/workloads"
+NO_QUOTA, NO_NODE = "insufficient unused quota for nvidia.com/gpu", "0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
+UNPLACED = {
+    "metadata": {"name": "rank-0"},
+    "spec": {"containers": []},
+    "status": {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "message": NO_NODE}]},
+}
 GOOD = [{"name": "gpu-count", "passed": True, "measured": 8, "limit": 8}]
 
 
@@ -19,7 +26,7 @@ class FakeCluster(FakeApi):
     """messages: termination message of each node; None: the pod does not end. log: of rank 0. log_text: after it.
 
     patches: (node, body) in order. earlier: label of each
-    node before the run. is_busy: the JobSet is not started."""
+    node before the run. busy: why the JobSet is not started: `queued` by Kueue, or `unplaced` by the scheduler; empty: it is."""
 
     messages: dict[str, str | None] = field(default_factory=dict)
     log: list[dict[str, Any]] = field(default_factory=list)
@@ -28,7 +35,7 @@ class FakeCluster(FakeApi):
     patches: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     objects: dict[str, Any] = field(default_factory=dict)
     earlier: dict[str, str] = field(default_factory=dict)
-    is_busy: bool = False
+    busy: str = ""
 
     def answer(self, request: Request) -> tuple[int, Any]:
         method, path, _, body = request
@@ -51,13 +58,17 @@ class FakeCluster(FakeApi):
             return 200, {"kind": "NodeList", "items": [self._node(name) for name in self.messages]}
         if path == f"{SPACE}/pods":
             return 200, {"kind": "PodList", "items": [_pod(name, text) for name, text in self.messages.items()]}
-        if path == f"{JOBS}/preflight" and path in self.objects and self.is_busy:
-            return 200, {"status": {"conditions": [{"type": "Suspended", "status": "True"}]}}
+        if path == f"{JOBS}/preflight" and path in self.objects and self.busy:
+            return 200, {"metadata": {"uid": "1"}, "status": {"conditions": [{"type": "Suspended", "status": "True"}]}}
+        if path == WORKLOADS:
+            reserved = {"type": "QuotaReserved", "status": "False" if self.busy == "queued" else "True", "message": NO_QUOTA}
+            return 200, {"items": [{"metadata": {"ownerReferences": [{"uid": "1"}]}, "status": {"conditions": [reserved]}}]}
         if path == f"{JOBS}/preflight" and path in self.objects:
             return 200, {"status": {"conditions": [{"type": "Completed", "status": "True"}]}}
         if path == PODS:
             pod = {"metadata": {"name": "rank-0"}, "spec": {"nodeName": "gpu-0", "containers": []}, "status": {"phase": "Succeeded"}}
-            return 200, {"kind": "PodList", "items": [] if self.is_busy else [pod]}
+            pods = {"": [pod], "queued": [], "unplaced": [UNPLACED]}[self.busy]
+            return 200, {"kind": "PodList", "items": pods}
         if path == f"{PODS}/rank-0/log":
             return 200, "starting\n" + "".join(f"rackwright-preflight {json.dumps(row)}\n" for row in self.log) + self.log_text
         return 404, {"message": f"{path} not found"}

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -12,7 +13,7 @@ from rackwright.workflow.cluster.preflight import PreflightRun, write_results
 from rackwright.workflow.cluster.preflight_results import Results, checks_of
 
 from tests import api_server, plans
-from tests.preflight.api_server import GOOD, JOBS, SPACE, FakeCluster, row
+from tests.preflight.api_server import GOOD, JOBS, NO_NODE, NO_QUOTA, SPACE, FakeCluster, row
 from tests.preflight.test_objects import made
 
 pytest.importorskip("kubernetes", reason="the extra `cluster` is not installed")
@@ -26,10 +27,12 @@ def cluster(**messages: list | None) -> FakeCluster:
     return FakeCluster(messages=texts, log=CLUSTER)
 
 
-def run(fake: FakeCluster, folder: Path) -> tuple[Results, list[str]]:
+def run(fake: FakeCluster, folder: Path, **clock: Any) -> tuple[Results, list[str]]:
+    """clock: `sleep` and `now` of the run."""
     lines: list[str] = []
+    clock = {"sleep": lambda _: None} | clock
     with api_server.serving(fake, folder) as kubeconfig:
-        found = PreflightRun(made(plans.training_case()), workflow.NodeApi(kubeconfig), lines.append, sleep=lambda _: None).run()
+        found = PreflightRun(made(plans.training_case()), workflow.NodeApi(kubeconfig), lines.append, **clock).run()
     return found, lines
 
 
@@ -215,14 +218,18 @@ def test_nodes_keep_the_mark_of_an_earlier_check_until_a_result_says_otherwise(t
     assert fake.labels == {"gpu-0": "passed", "gpu-1": "passed", "gpu-2": "failed", "gpu-3": "passed"}
 
 
+@pytest.mark.parametrize(("busy", "reason"), [("queued", NO_QUOTA), ("unplaced", NO_NODE)])
 @pytest.mark.parametrize("earlier", ["passed", None])
-def test_busy_nodes_keep_their_marks(earlier, tmp_path, monkeypatch):
-    monkeypatch.setattr(workflow, "CLUSTER_WAIT_S", 0)
+def test_busy_nodes_keep_their_marks(earlier, busy, reason, tmp_path):
+    waited: list[float] = []
     fake = cluster()
-    fake.is_busy = True
+    fake.busy = busy
     fake.earlier = dict.fromkeys(NAMES, earlier) if earlier else {}
-    found, _ = run(fake, tmp_path)
-    assert [(check.name, check.detail) for check in found.checks if check.skipped] == [("cluster", "nodes are busy")]
+    found, lines = run(fake, tmp_path, sleep=waited.append, now=lambda: sum(waited))
+    text = f"nodes are busy for 10 minutes: {reason}"
+    assert [(check.name, check.detail) for check in found.checks if check.skipped] == [("cluster", text)]
+    assert lines[-1] == f"skipped the check of 4 nodes together: {text}"
+    assert workflow.START_WAIT_S <= sum(waited) < workflow.START_WAIT_S + 60
     assert not found.failures
     assert fake.labels == dict.fromkeys(NAMES, earlier)
     assert found.passed == (earlier == "passed")

@@ -1,5 +1,6 @@
 """Commands that use a built stack, or prepare it: job, next, images."""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -83,7 +84,7 @@ def images(
     from rackwright.report.mirror_script import mirror_script
 
     session = Session.of(spec, as_json or script is not None, today)
-    registry = mirror.rstrip("/") or session.spec.registry or ""
+    registry = _registry(mirror) or session.spec.registry or ""
     if script and not registry:
         fix = "set `registry:` in the spec, or add --mirror mirror.example/ai"
         raise UserError(
@@ -99,6 +100,17 @@ def images(
     for artifact in found:
         note = f"  # {artifact.note}" if artifact.note else ""
         emit(f"{artifact.kind:6} {artifact.reference}{f' -> {artifact.mirror}' if artifact.mirror else ''}  ({artifact.used_by}){note}")
+
+
+def _registry(mirror: str) -> str:
+    """The registry of --mirror, in the form of `registry` of a spec. Raises UserError for another text."""
+    from rackwright.spec.spec import REGISTRY
+
+    registry = mirror.rstrip("/")
+    if registry and not re.match(REGISTRY, registry):
+        reason = f"--mirror has {mirror!r}, which is no registry"
+        raise UserError([Problem("U-mirror", reason, fix="a host with an optional path and without https://, such as mirror.example/ai")])
+    return registry
 
 
 def _write(made: "Job", directory: Path | None, as_json: bool) -> None:

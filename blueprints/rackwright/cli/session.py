@@ -86,6 +86,11 @@ class Session:
 
     def decided(self) -> Decided:
         """What `pulumi up` builds. Ends the command if no candidate fits. Raises UserError as `Pipeline.decide`."""
+        return self._decided
+
+    @cached_property
+    def _decided(self) -> Decided:
+        """Decided once, so that a command that reads the stack twice prints its warnings once."""
         assert self.spec
         if self.pipeline.recorded is None:
             self.require_fits()

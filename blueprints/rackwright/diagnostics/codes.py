@@ -102,7 +102,7 @@ CODES = {
     "U-forbidden": "the API of a cluster refused the credentials",
     "U-kubeconfig": "a kubeconfig that cannot be used",
     "U-manifests": "manifests that cannot be written",
-    "U-mirror": "a mirror that is not named",
+    "U-mirror": "a mirror that is not named, or is no registry",
     "U-outputs": "a file of stack outputs that cannot be read",
     "U-profile": "no such AWS profile",
     "U-stopped": "the command was interrupted",

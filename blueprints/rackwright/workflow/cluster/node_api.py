@@ -50,6 +50,12 @@ class NodeApi(ClusterApi):
         found = self._cluster.request(self._core.list_namespaced_pod, namespace, label_selector=_selector(labels)).items
         return {pod.metadata.name: pod.spec.node_name or "" for pod in found}
 
+    def scheduling_reason(self, namespace: str, labels: dict[str, str]) -> str:
+        """Why the scheduler has not placed the first of these pods that waits for a node; empty without one."""
+        found = self._cluster.request(self._core.list_namespaced_pod, namespace, label_selector=_selector(labels)).items
+        conditions = (each for pod in found for each in pod.status.conditions or () if not pod.spec.node_name)
+        return next((each.message for each in conditions if each.type == "PodScheduled" and each.message), "")
+
     def mark_node(self, name: str, result: str | None) -> None:
         """Sets the label of the result, and the taint of a failed node; removes both for None."""
         key = {"key": PREFLIGHT_LABEL}

@@ -20,16 +20,19 @@ from rackwright.workflow.cluster.connection import RefusedError
 from rackwright.workflow.cluster.node_api import NodeApi, NodeState
 from rackwright.workflow.cluster.preflight_results import NOT_MEASURED, Check, Results, checks_of
 from rackwright.workflow.cluster.quantity import amount
+from rackwright.workflow.cluster.submission import ENDED, queue_reason
+from rackwright.workflow.cluster.submission import JOB_LABEL as JOBSET_LABEL
 from rackwright.workflow.decided import Decided
 from rackwright.workflow.pipeline import Pipeline
 
 NODES_WAIT_S = 900
 """Time for the results of all nodes: images of some GiB are pulled first."""
+START_WAIT_S = 600
+"""Time for the start of the check of all nodes; nodes that run other jobs longer are skipped: assumed."""
 CLUSTER_WAIT_S = MAX_RUN_S
 POLL_S = 5
 EQUAL = ("driver", "firmware")
 """Checks whose value must be the same on all nodes."""
-JOBSET_LABEL = "jobset.sigs.k8s.io/jobset-name"
 
 
 def preflight_for(pipeline: Pipeline, decided: Decided, image: str = "") -> Preflight:
@@ -45,12 +48,13 @@ def preflight_for(pipeline: Pipeline, decided: Decided, image: str = "") -> Pref
 
 @dataclass
 class PreflightRun:
-    """One run of a check. show: prints a line. sleep: waits, for tests."""
+    """One run of a check. show: prints a line. sleep, now: the clock in seconds, for tests."""
 
     preflight: Preflight
     api: NodeApi
     show: Callable[[str], None]
     sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.monotonic
     checks: list[Check] = field(default_factory=list)
 
     def run(self) -> Results:
@@ -117,16 +121,16 @@ class PreflightRun:
 
     def _messages(self, names: list[str]) -> dict[str, tuple[str, str]]:
         """Node -> (results, why there are none)."""
-        ends = time.monotonic() + NODES_WAIT_S
+        ends = self.now() + NODES_WAIT_S
         while True:
             found = self.api.check_messages(self.preflight.namespace, {"app": NAME}, CHECK)
             messages = {name: found.get(name, ("", "no pod was placed on the node")) for name in names}
-            if all(text for text, _ in messages.values()) or time.monotonic() > ends:
+            if all(text for text, _ in messages.values()) or self.now() > ends:
                 return messages
             self.sleep(POLL_S)
 
     def _check_cluster(self, names: tuple[str, ...]) -> bool:
-        """Whether the check was started. It is skipped where the nodes are busy all the time."""
+        """Whether the check was started. It is skipped where the nodes are busy."""
         config, body = self.preflight.cluster_objects(len(names))
         kind, space, name = Kind.of(body, "jobsets"), body["metadata"]["namespace"], body["metadata"]["name"]
         self._gone(lambda: self.api.delete(kind, space, name), lambda: self.api.read(kind, space, name) is not None)
@@ -134,12 +138,13 @@ class PreflightRun:
         self._create(lambda: self.api.create(kind, body, dry_run=True))
         try:
             self._create(lambda: self.api.create(kind, body, dry_run=False))
-            has_ended = self._wait_for(kind, space, name)
-            node, found = self._result(space, name)
+            busy = self._wait_for(kind, space, name)
+            found = [] if busy else self._result(space, name)
         finally:
             self.api.delete(kind, space, name)
-        if not has_ended and not node:
-            self.checks.append(Check("cluster", True, "", "", names, "nodes are busy", skipped=True))
+        if busy:
+            self.checks.append(Check("cluster", True, "", "", names, busy, skipped=True))
+            self.show(f"skipped the check of {len(names)} nodes together: {busy}")
             return False
         self.checks += found
         if not any(check.name.startswith("cluster-") for check in found):
@@ -147,33 +152,38 @@ class PreflightRun:
             self.checks.append(Check("cluster", False, None, f"{CLUSTER_WAIT_S} s", names, why))
         return True
 
-    def _wait_for(self, kind: Kind, space: str, name: str) -> bool:
-        """Whether the JobSet ended in time, or was deleted."""
-        ends = time.monotonic() + CLUSTER_WAIT_S
-        while time.monotonic() < ends:
+    def _wait_for(self, kind: Kind, space: str, name: str) -> str:
+        """Waits until the JobSet ended, or was deleted. Returns why it was not started in START_WAIT_S, empty where it was."""
+        begun, is_started = self.now(), False
+        while self.now() - begun < CLUSTER_WAIT_S:
             found = self.api.read(kind, space, name)
             conditions = (found or {}).get("status", {}).get("conditions", ())
-            if found is None or any(each["type"] in ("Completed", "Failed") and each["status"] == "True" for each in conditions):
-                return True
+            if found is None or any(each["type"] in ENDED and each["status"] == "True" for each in conditions):
+                return ""
+            placed = self.api.pod_nodes(space, {JOBSET_LABEL: name})
+            is_started = is_started or (bool(placed) and all(placed.values()))
+            if not is_started and self.now() - begun > START_WAIT_S:
+                reason = queue_reason(self.api, space, found) or self.api.scheduling_reason(space, {JOBSET_LABEL: name})
+                return f"nodes are busy for {START_WAIT_S // 60} minutes{f': {reason}' if reason else ''}"
             self.sleep(POLL_S)
-        return False
+        return ""
 
-    def _result(self, space: str, name: str) -> tuple[str, list[Check]]:
-        """(node of rank 0, results in its log); empty where it was not started."""
+    def _result(self, space: str, name: str) -> list[Check]:
+        """Results in the log of rank 0; empty where it has none."""
         labels = {JOBSET_LABEL: name, "batch.kubernetes.io/job-completion-index": "0"}
-        for pod, node in self.api.pod_nodes(space, labels).items():
+        for pod in self.api.pod_nodes(space, labels):
             found: list[Check] = []
             with suppress(RefusedError):
                 for line in self.api.logs(space, pod, follow=False):
                     found += checks_of(f"[{line.removeprefix(MARKER)}]") if line.startswith(MARKER) else []
-            return node, found
-        return "", []
+            return found
+        return []
 
     def _gone(self, delete: Callable[[], None], exists: Callable[[], bool]) -> None:
         """Deletes what an earlier run left, and waits until it is gone."""
         delete()
-        ends = time.monotonic() + NODES_WAIT_S
-        while exists() and time.monotonic() < ends:
+        ends = self.now() + NODES_WAIT_S
+        while exists() and self.now() < ends:
             self.sleep(POLL_S)
 
     def _create(self, request: Callable[[], object]) -> None:

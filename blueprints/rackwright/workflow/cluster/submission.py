@@ -108,7 +108,8 @@ def status_of(job: Job, api: ClusterApi) -> Status:
         if condition := _condition(found, kind):
             return Status(kind, _text(kind.lower(), condition))
     if found["spec"].get("suspend"):
-        return Status("queued", f"queued{_waits(job, api, found)}")
+        reason = queue_reason(api, job.namespace, found)
+        return Status("queued", f"queued: {reason}" if reason else "queued")
     pods = api.pods(job.namespace, f"{JOB_LABEL}={job.name}")
     running = sum(phase == "Running" for _, phase in pods)
     restarts = status.get("restarts", 0)
@@ -121,13 +122,13 @@ def _pods(job: Job) -> int:
     return sum(group["replicas"] * group["template"]["spec"]["parallelism"] for group in groups)
 
 
-def _waits(job: Job, api: ClusterApi, found: Object) -> str:
-    """Why Kueue has not admitted the job, from the Workload that it made for it."""
+def queue_reason(api: ClusterApi, namespace: str, found: Object) -> str:
+    """Why Kueue has not admitted a job, from the Workload that it made for it; empty where it has, or does not state it."""
     uid = found["metadata"].get("uid")
-    own = (w for w in api.find(WORKLOAD, job.namespace) if any(o.get("uid") == uid for o in w["metadata"].get("ownerReferences", ())))
+    own = (w for w in api.find(WORKLOAD, namespace) if any(o.get("uid") == uid for o in w["metadata"].get("ownerReferences", ())))
     workload = next(own, None)
     condition = next((c for c in (workload or {}).get("status", {}).get("conditions", ()) if c["type"] == "QuotaReserved"), None)
-    return f": {condition['message']}" if condition and condition.get("message") else ""
+    return condition.get("message", "") if condition and condition["status"] != "True" else ""
 
 
 def _condition(found: Object, kind: str) -> Object | None:
