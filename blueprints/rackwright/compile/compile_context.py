@@ -31,6 +31,7 @@ class RunningStack:
     place: its zones stay, because other zones replace every subnet. file_system: its tier and network stay, because others replace it.
     creator_is_admin: whether EKS made the access entry of the cluster's creator; an explicit one conflicts with it.
     has_ungated_queue: whether the queue starts jobs on nodes without a passed check where the spec does not set `preflight.gate`.
+    queue_flavor: identity of the flavor of the queue, of which Kueue changes nothing; empty without a topology, or where it is unknown.
     has_pod_logs: whether a cluster of earlier_pod_logs (CloudProfile) collects logs of pods where the spec does not set `pod_logs`.
     """
 
@@ -41,6 +42,7 @@ class RunningStack:
     creator_is_admin: bool = False
     has_pod_logs: bool = False
     has_ungated_queue: bool = False
+    queue_flavor: str = ""
 
 
 NEW_STACK = RunningStack()

@@ -22,6 +22,7 @@ from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import FSX, profile
 from rackwright.compile import compile_plan
 from rackwright.compile.compile_context import RunningStack
+from rackwright.compile.operators.queues import flavor_identity
 from rackwright.compile.storage.lustre import file_system_of
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
@@ -81,6 +82,8 @@ class Decision:
     """Whether GKE collects logs of pods although the spec does not set `pod_logs`, as in clusters of decisions without this key."""
     has_ungated_queue: bool = True
     """Whether jobs start on nodes without a passed check although the spec does not set `preflight.gate`, as before the check existed."""
+    queue_flavor: str = ""
+    """What the flavor of the queue was created with (`flavor_identity`); empty without a topology, and in files of earlier releases."""
     by_hand: Annotated[bool, Field(exclude=True)] = False
 
     @property
@@ -134,6 +137,7 @@ def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: dat
         creator_is_admin=creator_is_admin,
         has_pod_logs=bool(stack.cluster and stack.cluster.pod_logs and "pod_logs" not in spec.blueprint.model_fields_set),
         has_ungated_queue=spec.blueprint.preflight.gate is None and stack.runs_jobs and not stack.has_gated_queue,
+        queue_flavor=flavor_identity(stack.manifests),
     )
 
 
@@ -242,6 +246,7 @@ def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None =
         creator_is_admin=decision.creator_is_admin,
         has_pod_logs=decision.has_pod_logs,
         has_ungated_queue=decision.has_ungated_queue,
+        queue_flavor=decision.queue_flavor,
     )
     return compile_plan(spec, decision.plan, decision.fit, today=today, now=now, catalog=catalog, running=running)
 

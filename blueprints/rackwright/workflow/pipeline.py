@@ -172,7 +172,8 @@ class Pipeline(SizedSpec):
         plan = self.plan if rank == 1 else self.plan_for(fit)
         running = running_with(self._readable_record, self.spec, fit, self.catalog)
         stack = self._compiled(plan, fit, replace(running, pins=None) if upgrade else running)
-        return record(self.spec, plan, rank, stack, self.today), stack
+        made = record(self.spec, plan, rank, stack, self.today)
+        return replace(made, queue_flavor=running.queue_flavor or made.queue_flavor), stack
 
     def decide(self) -> Decided:
         """What an update builds: the recorded decision, else the first rank.

@@ -85,7 +85,7 @@ def _queues(
     levels = aws_topology_levels(machine) if pool.nics else ()
     quota = QueueQuota.of(machine, pool, cloud)
     return (
-        *queues(pools, quota, context.namespace, levels, is_gated(context, pools)),
+        *queues(pools, quota, context.namespace, levels, is_gated(context, pools), context.running.queue_flavor),
         *extra_queues(context.catalog, cloud, extras, context.namespace),
         *system_queue(context.catalog, cloud, system, (pool.resource,), context.namespace),
     )

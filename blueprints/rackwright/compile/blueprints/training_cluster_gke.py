@@ -21,7 +21,7 @@ from rackwright.compile.operators.queues import HOST_LABEL, QueueQuota, queues
 from rackwright.compile.operators.system_queue import system_queue
 from rackwright.compile.operators.versions import FABRIC_IMAGES
 from rackwright.compile.storage.buckets import bucket_plans, grants
-from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, PlacePlan, PoolPlan, StackPlan
+from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, StackPlan
 from rackwright.stackplan.labels import MANAGED_NETWORKS_LABEL, RDMA_DEVICE_CLASS, RDMA_RESOURCE
 
 
@@ -50,7 +50,14 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
         manifests=team_objects(
             context,
             (pool,),
-            *queues((pool,), _quota(context, pool, layout), context.namespace, (HOST_LABEL,), is_gated(context, (pool,))),
+            *queues(
+                (pool,),
+                _quota(context, pool, layout),
+                context.namespace,
+                (HOST_LABEL,),
+                is_gated(context, (pool,)),
+                context.running.queue_flavor,
+            ),
             *system_queue(context.catalog, place.cloud, pools[0], (pool.resource,), context.namespace),
             *(fabric_objects(pool, layout, network.accelerator_networks, context.namespace) if layout else ()),
             *storage,
@@ -75,6 +82,12 @@ def _pool(context: CompileContext, place: PlacePlan, layout: FabricLayout | None
     if layout is None or not layout.managed_networks_from:
         return pool
     return replace(pool, devices="dra", labels=(*pool.labels, (MANAGED_NETWORKS_LABEL, "true")))
+
+
+def _queues(context: CompileContext, pool: PoolPlan, layout: FabricLayout | None) -> tuple[ManifestPlan, ...]:
+    """The queue of the sized pool."""
+    quota, gated = _quota(context, pool, layout), is_gated(context, (pool,))
+    return queues((pool,), quota, context.namespace, (HOST_LABEL,), gated, context.running.queue_flavor)
 
 
 def _quota(context: CompileContext, pool: PoolPlan, layout: FabricLayout | None) -> QueueQuota:

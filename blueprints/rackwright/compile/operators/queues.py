@@ -1,7 +1,11 @@
 """Kueue objects of API v1beta2: topology, flavors, cluster queues with quotas, and a queue per team."""
 
+import hashlib
+import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
@@ -31,6 +35,7 @@ PREFLIGHT = "preflight"
 """The queue and the flavor for checks of nodes, with the nodes of the sized pools whether or not they passed."""
 SYSTEM = "system"
 """The queue and the flavor for jobs without accelerators, on the nodes of the system pool."""
+TOPOLOGY = "fabric"
 CHECKED_FLAVOR = "accelerator-passed"
 """The flavor with the gate. Another name, because Kueue does not change the labels of a flavor with a topology."""
 DEFAULT_NAMES = (CLUSTER_QUEUE, DEFAULT_QUEUE, DEFAULT_FLAVOR, CHECKED_FLAVOR)
@@ -57,7 +62,7 @@ class QueueQuota:
 
 
 def queues(
-    pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, levels: tuple[str, ...] = (), gated: bool = False
+    pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, levels: tuple[str, ...] = (), gated: bool = False, recorded: str = ""
 ) -> tuple[ManifestPlan, ...]:
     """The queue of the sized pools, which share a flavor. Jobs without a queue name use `default`.
 
@@ -65,16 +70,19 @@ def queues(
     another flavor after a failed admission check (https://github.com/kubernetes-sigs/kueue/issues/2560). Their jobs are not placed by
     topology: Kueue evaluates it on existing nodes only (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go).
     gated: jobs start on nodes that passed `rackwright preflight`, and its own jobs use a queue without this condition.
+    recorded: identity of the running flavor (`flavor_identity`); empty for a new stack, or where it has no topology.
     """
     are_alternatives = len({pool.preference for pool in pools}) > 1
     levels, flavor = () if are_alternatives else levels, CHECKED_FLAVOR if gated else DEFAULT_FLAVOR
     checks = capacity_check(pools) if are_alternatives else ()
-    topology = obj(API, "Topology", "fabric", spec={"levels": [{"nodeLabel": label} for label in levels]})
+    named = flavor_of_pools(flavor, pools[0], levels)
+    suffix = _suffix(_identity(levels, named.body["spec"]), recorded)
+    topology = obj(API, "Topology", f"{TOPOLOGY}{suffix}", spec={"levels": [{"nodeLabel": label} for label in levels]})
     return (
         *([ManifestPlan("queue.topology", topology, AFTER_KUEUE)] if levels else []),
-        _flavor(flavor, pools[0], bool(levels)),
+        flavor_of_pools(flavor, pools[0], levels, suffix),
         *checks,
-        cluster_queue(_nominal_quota(pools, quota), namespace, flavor, has_check=are_alternatives),
+        cluster_queue(_nominal_quota(pools, quota), namespace, f"{flavor}{suffix}", has_check=are_alternatives),
         local_queue(namespace),
         *(_preflight_queue(pools, quota, namespace) if gated else ()),
         *(
@@ -91,7 +99,7 @@ def extra_queues(catalog: Catalog, cloud: str, pools: tuple[PoolPlan, ...], name
     for pool in pools:
         quota = QueueQuota.of(catalog.machine(pool.machine), pool, cloud)
         manifests += [
-            _flavor(pool.name, pool, topology=False),
+            _flavor(pool.name, pool),
             cluster_queue(_nominal_quota((pool,), quota), namespace, pool.name, pool.name),
             local_queue(namespace, pool.name, pool.name),
         ]
@@ -101,22 +109,49 @@ def extra_queues(catalog: Catalog, cloud: str, pools: tuple[PoolPlan, ...], name
 def _preflight_queue(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str) -> tuple[ManifestPlan, ...]:
     """Its quota is that of the same nodes again: a check beside running jobs waits for free nodes."""
     return (
-        _flavor(PREFLIGHT, pools[0], topology=False),
+        _flavor(PREFLIGHT, pools[0]),
         cluster_queue(_nominal_quota(pools, quota), namespace, PREFLIGHT, PREFLIGHT),
         local_queue(namespace, PREFLIGHT, PREFLIGHT),
     )
 
 
-def _flavor(name: str, pool: PoolPlan, topology: bool) -> ManifestPlan:
-    """A flavor of the sized pools, or of the pool with its name."""
+def flavor_identity(manifests: Sequence[ManifestPlan]) -> str:
+    """What Kueue does not change of the flavor of the sized pools: levels of its topology, labels and tolerations, as a digest.
+
+    Empty for a flavor without a topology, which can be changed (kubernetes-sigs/kueue 0.19.2, CRDs of ResourceFlavor and Topology).
+    """
+    bodies = {plan.key: plan.body["spec"] for plan in manifests if plan.key in ("queue.topology", "queue.flavor")}
+    levels = [level["nodeLabel"] for level in bodies.get("queue.topology", {}).get("levels", ())]
+    return _identity(levels, bodies["queue.flavor"]) if levels else ""
+
+
+def _identity(levels: Sequence[str], flavor: Mapping[str, Any]) -> str:
+    """The role and the result of the check are not part of it: they have fixed values, and a flavor of another name."""
+    labels = {key: value for key, value in flavor["nodeLabels"].items() if key not in (ROLE_LABEL, PREFLIGHT_LABEL)}
+    text = json.dumps([list(levels), labels, flavor["tolerations"]], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16] if levels else ""
+
+
+def _suffix(identity: str, recorded: str) -> str:
+    """Of the names of a topology and a flavor that differ from the recorded ones, which Kueue would not change; else empty."""
+    return f"-{identity[:6] or 'plain'}" if recorded and identity != recorded else ""
+
+
+def flavor_of_pools(name: str, pool: PoolPlan, levels: Sequence[str], suffix: str = "") -> ManifestPlan:
+    """The flavor of the sized pools; with levels it has a topology."""
+    return _flavor(name, pool, f"{TOPOLOGY}{suffix}" if levels else "", suffix)
+
+
+def _flavor(name: str, pool: PoolPlan, topology: str = "", suffix: str = "") -> ManifestPlan:
+    """A flavor of the sized pools, or of the pool with its name. topology, suffix: of its name."""
     sized = {ROLE_LABEL: dict(pool.labels).get(ROLE_LABEL, "accelerator")}
     known = {DEFAULT_FLAVOR: sized, PREFLIGHT: sized, CHECKED_FLAVOR: sized | {PREFLIGHT_LABEL: PASSED}}
     labels = dict(known.get(name, {POOL_LABEL: name}))
     if pool.topology:
         labels |= {TPU_LABEL: pool.accelerator_label, TPU_TOPOLOGY_LABEL: pool.topology}
-    spec: Body = {"nodeLabels": labels, "tolerations": pool.tolerations} | ({"topologyName": "fabric"} if topology else {})
+    spec: Body = {"nodeLabels": labels, "tolerations": pool.tolerations} | ({"topologyName": topology} if topology else {})
     after = (*AFTER_KUEUE, "queue.topology") if topology else AFTER_KUEUE
-    return ManifestPlan(_key("flavor", name), obj(API, "ResourceFlavor", name, spec=spec), after)
+    return ManifestPlan(_key("flavor", name), obj(API, "ResourceFlavor", f"{name}{suffix}", spec=spec), after)
 
 
 def _key(kind: str, name: str) -> str:
@@ -151,7 +186,7 @@ def cluster_queue(
     }
     if has_check:
         spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": CAPACITY_CHECK, "onFlavors": [flavor]}]}
-    after = (*AFTER_KUEUE, _key("flavor", flavor), *([CHECK_KEY] if has_check else []))
+    after = (*AFTER_KUEUE, _key("flavor", flavor if name != CLUSTER_QUEUE else DEFAULT_FLAVOR), *([CHECK_KEY] if has_check else []))
     return ManifestPlan(_key("cluster-queue", name), obj(API, "ClusterQueue", name, spec=spec), after)
 
 

@@ -67,7 +67,10 @@ def running_stack(record: "Decision | None", spec: "Spec") -> "RunningStack":
     if record is None:
         return NEW_STACK
     cluster = RunningStack(
-        creator_is_admin=record.creator_is_admin, has_pod_logs=record.has_pod_logs, has_ungated_queue=record.has_ungated_queue
+        creator_is_admin=record.creator_is_admin,
+        has_pod_logs=record.has_pod_logs,
+        has_ungated_queue=record.has_ungated_queue,
+        queue_flavor=record.queue_flavor,
     )
     kept = cluster if record.spec == spec.name else NEW_STACK
     if record.by_hand or record.place is None:
