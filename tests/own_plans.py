@@ -51,10 +51,10 @@ SERVE = {
 }
 
 
-def inventory(servers: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
-    """The inventory with changes of its keys, and of those of its one group."""
+def inventory(servers: dict[str, Any] | None = None, servers_of: list[dict[str, Any]] | None = None, **changes: Any) -> dict[str, Any]:
+    """The inventory with changes of its keys, and of those of its one group. servers_of: all groups instead."""
     made = deepcopy(INVENTORY) | changes
-    made["servers"] = [made["servers"][0] | (servers or {})]
+    made["servers"] = servers_of or [made["servers"][0] | (servers or {})]
     return made
 
 

@@ -36,6 +36,27 @@ def test_containers_without_requests_count_in_a_queue():
     assert limits["spec"] == {"limits": [{"type": "Container", "defaultRequest": {"cpu": "500m", "memory": "1Gi"}}]}
 
 
+CPU_SERVERS = {"name": "cpu", "nodes": ["cpu-0", "cpu-1", "cpu-2"], "cpus": 64, "memory": "256 GiB", "taints": [{"key": "batch"}]}
+
+
+def test_own_servers_without_gpus_run_jobs_without_accelerators():
+    servers = [*own_plans.inventory()["servers"], CPU_SERVERS]
+    found = bodies(own_plans.own_training_plan(own_plans.place(servers_of=servers)))
+    flavor, (group,) = found["queue.flavor.system"]["spec"], found["queue.cluster-queue.system"]["spec"]["resourceGroups"]
+    assert flavor["nodeLabels"] == {"rackwright/system": "true"}
+    assert [each["key"] for each in flavor["tolerations"]] == ["batch"]
+    quota = {row["name"]: row["nominalQuota"] for row in group["flavors"][0]["resources"]}
+    assert 120 <= quota["cpu"] < 128, "two of three servers"
+    rules = {rule["name"]: rule for rule in found["nodes.labels"]["spec"]["rules"]}
+    named = rules["servers without GPUs"]["matchFeatures"][0]["matchExpressions"]["nodename"]["value"]
+    assert named == CPU_SERVERS["nodes"]
+    assert "queue.policy" in found, "the queue `default` refuses jobs without accelerators"
+
+
+def test_own_servers_with_gpus_alone_have_one_queue():
+    assert not any(key.endswith(".system") or key.startswith("queue.policy") for key in bodies(own_plans.own_training_plan()))
+
+
 def test_a_stack_in_an_existing_cluster_has_no_queue_of_system_nodes():
     shape = {"ttl": "14d", "cluster": {"name": "shared"}, "api_access": {"runner": "inside"}}
     keys = bodies(plans.compiled(plans.training_case(blueprint=shape))).keys()

@@ -6,11 +6,12 @@ from rackwright.compile.blueprints.own_cluster import on_any_node, own_metrics, 
 from rackwright.compile.blueprints.training_cluster import team_objects
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import allow_metrics
-from rackwright.compile.kubernetes.own.nodes import own_pool, racks, servers_of_fit
+from rackwright.compile.kubernetes.own.nodes import cpu_groups, own_pool, racks, servers_of_fit
 from rackwright.compile.kubernetes.own.rails import Rails, rails_of
 from rackwright.compile.operators.helm_releases import jobset, kueue
 from rackwright.compile.operators.preflight_gate import is_gated
 from rackwright.compile.operators.queues import HOST_LABEL, QueueQuota, queues
+from rackwright.compile.operators.system_queue import own_system_queue
 from rackwright.stackplan import ManifestPlan, PoolPlan, StackPlan
 from rackwright.stackplan.labels import RACK_LABEL
 
@@ -23,6 +24,7 @@ def own_training_plan(context: CompileContext) -> StackPlan:
         (pool,),
         *own_objects(context, rails),
         *own_queues(context, pool, rails, is_gated(context, (pool,))),
+        *own_system_queue(cpu_groups(context), context.place.cloud, (pool.resource,), context.namespace),
         allow_metrics(context.namespace, own_metrics(context)),
     )
     return own_stack(context, pool, (*operators, on_any_node(kueue(operators))), manifests, pool.pod_security)
@@ -33,4 +35,4 @@ def own_queues(context: CompileContext, pool: PoolPlan, rails: Rails | None, gat
     servers = servers_of_fit(context)
     labels = servers.inventory.cluster.topology_labels or ((RACK_LABEL,) if racks(servers.group) else ())
     quota = replace(QueueQuota.of(context.machine, pool, context.place.cloud), devices=rails.node_resources if rails else ())
-    return queues((pool,), quota, context.namespace, (*labels, HOST_LABEL) if rails else (), gated)
+    return queues((pool,), quota, context.namespace, (*labels, HOST_LABEL) if rails else (), gated, context.running.queue_flavor)

@@ -21,15 +21,24 @@ the EKS add-ons)."""
 
 def cpus_for_jobs(machine: Machine) -> int:
     """Whole CPUs of a node for jobs."""
-    vcpus = machine.vcpus or 0
+    return cpus_left(machine.vcpus or 0)
+
+
+def cpus_left(vcpus: float) -> int:
+    """Whole CPUs for jobs, of a node with `vcpus`."""
     return max(0, math.floor(vcpus - _reserved(vcpus, CPU_RESERVES) - DAEMON_CPUS))
 
 
 def memory_gib_for_jobs(machine: Machine, pool: PoolPlan, cloud: str) -> int:
     """Whole GiB of a node's ordinary memory for jobs."""
-    reported = (machine.memory_bytes or 0) * (1 - FIRMWARE_SHARE)
     pages = EFA_NODE_HUGE_PAGES * HUGE_PAGE_MIB * MIB if pool.nics else 0
-    left = reported - _reserved_bytes(profile(cloud), reported, pool.max_pods or 0) - pages - DAEMON_BYTES
+    return memory_gib_left(machine.memory_bytes or 0, cloud, pool.max_pods or 0, pages)
+
+
+def memory_gib_left(memory_bytes: float, cloud: str, pods: int = 0, pages_bytes: float = 0) -> int:
+    """Whole GiB for jobs, of a node with `memory_bytes`. pods: its limit. pages_bytes: of huge pages."""
+    reported = memory_bytes * (1 - FIRMWARE_SHARE)
+    left = reported - _reserved_bytes(profile(cloud), reported, pods) - pages_bytes - DAEMON_BYTES
     return max(0, math.floor(left / GIB))
 
 

@@ -1,12 +1,15 @@
-"""Queue `system` for jobs without accelerators: they run on system nodes, and the queue `default` refuses them."""
+"""Queue `system` for jobs without accelerators: they run on system nodes, or own servers without GPUs; the queue `default` refuses them."""
+
+from collections.abc import Sequence
 
 from rackwright.catalog.read import Catalog
-from rackwright.compile.kubernetes.manifests import obj
-from rackwright.compile.nodes.allocatable import cpus_for_jobs, memory_gib_for_jobs
+from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.compile.nodes.allocatable import cpus_for_jobs, cpus_left, memory_gib_for_jobs, memory_gib_left
 from rackwright.compile.operators.capacity_check import AFTER_KUEUE, API
 from rackwright.compile.operators.queues import DEFAULT_QUEUE, SYSTEM, cluster_queue, local_queue
+from rackwright.spec.inventory import ServerGroup
 from rackwright.stackplan import ManifestPlan, PoolPlan
-from rackwright.stackplan.labels import ROLE_LABEL
+from rackwright.stackplan.labels import ROLE_LABEL, SYSTEM_LABEL
 
 JOB_NODES = 1
 """System nodes whose resources jobs may use, of two: assumed, so that operators keep those of the other."""
@@ -19,11 +22,33 @@ ADMISSION = "admissionregistration.k8s.io/v1"
 def system_queue(catalog: Catalog, cloud: str, system: PoolPlan, resources: tuple[str, ...], namespace: str) -> tuple[ManifestPlan, ...]:
     """Flavor and queue of the system nodes, and the policy for `default`. resources: of accelerators, such as nvidia.com/gpu."""
     machine = catalog.machine(system.machine)
-    memory_gib = JOB_NODES * memory_gib_for_jobs(machine, system, cloud)
-    nominal: dict[str, int | str] = {"cpu": JOB_NODES * cpus_for_jobs(machine), "memory": f"{memory_gib}Gi"}
-    flavor = obj(API, "ResourceFlavor", SYSTEM, spec={"nodeLabels": {ROLE_LABEL: system.role}})
+    each = cpus_for_jobs(machine), memory_gib_for_jobs(machine, system, cloud)
+    return _system_objects({"nodeLabels": {ROLE_LABEL: system.role}}, each, JOB_NODES, resources, namespace)
+
+
+def own_system_queue(groups: Sequence[ServerGroup], cloud: str, resources: tuple[str, ...], namespace: str) -> tuple[ManifestPlan, ...]:
+    """The same for own servers without GPUs, which have the label SYSTEM_LABEL; nothing where the cluster has none.
+
+    groups: of servers without GPUs. The queue has as much of each server as the smallest has, and none of one server, for operators.
+    """
+    if not groups:
+        return ()
+    each = min(cpus_left(group.cpus) for group in groups), min(memory_gib_left(group.memory, cloud) for group in groups)
+    taints = {(taint.key, taint.value, taint.effect) for group in groups for taint in group.taints}
+    tolerations = [{"key": key, "operator": "Equal", "value": value, "effect": effect} for key, value, effect in sorted(taints)]
+    flavor = {"nodeLabels": {SYSTEM_LABEL: "true"}} | ({"tolerations": tolerations} if tolerations else {})
+    nodes = max(1, sum(len(group.nodes) for group in groups) - 1)
+    return _system_objects(flavor, each, nodes, resources, namespace)
+
+
+def _system_objects(
+    flavor: Body, each: tuple[int, int], nodes: int, resources: tuple[str, ...], namespace: str
+) -> tuple[ManifestPlan, ...]:
+    """each: (CPUs, memory GiB) of a node for jobs. nodes: whose resources jobs may use."""
+    cpus, memory_gib = each
+    nominal: dict[str, int | str] = {"cpu": nodes * cpus, "memory": f"{nodes * memory_gib}Gi"}
     return (
-        ManifestPlan(f"queue.flavor.{SYSTEM}", flavor, AFTER_KUEUE),
+        ManifestPlan(f"queue.flavor.{SYSTEM}", obj(API, "ResourceFlavor", SYSTEM, spec=flavor), AFTER_KUEUE),
         cluster_queue(nominal, namespace, SYSTEM, SYSTEM),
         local_queue(namespace, SYSTEM, SYSTEM),
         *_accelerator_jobs(resources, namespace),

@@ -8,11 +8,11 @@ from rackwright.compile.existing_cluster import role_label_value
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.nodes.sharing import sharing_labels, sharing_plan
 from rackwright.diagnostics.errors import Bug
-from rackwright.sizing.offers.own_servers import OwnServers, servers_named
+from rackwright.sizing.offers.own_servers import OwnServers, accelerator_of, servers_named
 from rackwright.spec.inventory import ServerGroup
 from rackwright.stackplan import CapacityPlan, ManifestPlan, PoolPlan, SharingPlan, TaintPlan
 from rackwright.stackplan.capacity import OWNED
-from rackwright.stackplan.labels import RACK_LABEL, RESOURCES, ROLE_LABEL
+from rackwright.stackplan.labels import RACK_LABEL, RESOURCES, ROLE_LABEL, SYSTEM_LABEL
 from rackwright.stackplan.operators import FEATURE_DISCOVERY, GPU_OPERATOR, NETWORK_OPERATOR, NETWORK_OPERATOR_NAMESPACE
 
 
@@ -38,6 +38,11 @@ def servers_of_fit(context: CompileContext) -> OwnServers:
     if found is None:
         raise Bug(f"no group of the inventory is {context.candidate.machine}")
     return found
+
+
+def cpu_groups(context: CompileContext) -> tuple[ServerGroup, ...]:
+    """Groups of the inventory without GPUs."""
+    return tuple(group for group in servers_of_fit(context).inventory.servers if not accelerator_of(group, context.catalog))
 
 
 def existing_charts(context: CompileContext) -> frozenset[str]:
@@ -95,6 +100,8 @@ def node_labels(context: CompileContext) -> ManifestPlan:
     rules = [_rule("servers", group.node_names, ROLE_LABEL, role_label_value(context.spec.name))]
     rules += [_rule(f"rack {rack}", names, RACK_LABEL, rack) for rack, names in racks(group).items()]
     rules += [_rule(label, group.node_names, label, value) for label, value in sharing_labels(sharing_plan(context), "")]
+    plain = [name for each in cpu_groups(context) for name in each.node_names]
+    rules += [_rule("servers without GPUs", plain, SYSTEM_LABEL, "true")] if plain else []
     spec = {"rules": rules}
     body = obj("nfd.k8s-sigs.io/v1alpha1", "NodeFeatureRule", context.spec.name, spec=spec)
     return ManifestPlan("nodes.labels", body, (GPU_OPERATOR,), layer="operators")
