@@ -1,6 +1,7 @@
 """Charts rendered by Helm with the values of a plan: the API server accepts their objects, and their namespaces admit their pods."""
 
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +39,8 @@ NOT_RENDERED = {
 """Charts whose values are compared with the chart's own values file instead (tests/compile/test_contracts.py)."""
 NOT_CHECKED = {
     "neuron-helm-chart": "only its image values are in the catalog; its values file is not among the contracts",
+    "kubeflow-trainer": "it contains other charts; tests/cluster/test_job_operators.py renders it without them",
+    "kuberay-operator": "the Go module of its repository has no charts",
     "cluster-autoscaler": "its values file is not among the contracts",
     "aws-for-fluent-bit": "its values file is not among the contracts",
 }
@@ -51,7 +54,12 @@ def plan_of(name: str) -> StackPlan:
 
 def rendered(wanted: ReleasePlan, module: str, folder: str) -> list[dict[str, Any]]:
     """Objects of a chart with the values of a release."""
-    chart, helm = needed_source(module) / folder, needed_binary("helm")
+    return rendered_from(wanted, needed_source(module) / folder)
+
+
+def rendered_from(wanted: ReleasePlan, chart: Path) -> list[dict[str, Any]]:
+    """Objects of the chart in a folder."""
+    helm = needed_binary("helm")
     version = f"{pinned_versions('kubernetes')['cluster'].version}.0"
     command = [str(helm), "template", wanted.name, str(chart), "--namespace", wanted.namespace, "--include-crds", "--values", "-"]
     # Without a cluster Helm knows no API, and charts select old ones.

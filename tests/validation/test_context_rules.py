@@ -78,6 +78,15 @@ def test_a_job_is_reported_where_a_box_is_chosen():
     assert "is a box (g6e.2xlarge) without queues, so `run` (image) is not used" in found.reason
 
 
+def test_operators_are_reported_where_a_box_is_chosen():
+    spec, plan, fit = plans.box_case()
+    spec = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"operators": ("kuberay",)})})
+    context = StackContext(plans.compiled((spec, plan, fit)), CATALOG, fit=fit, spec=spec)
+    (found,) = [problem for problem in stack_problems(context) if problem.code == "V-290"]
+    assert (str(found.at), found.level) == ("blueprint.operators", Level.WARNING)
+    assert "is a box (g6e.2xlarge) without queues, so kuberay is not installed" in found.reason
+
+
 def test_administrators_of_another_cloud_alone_are_reported():
     (found,) = of_case(plans.fleet_case(), admins=(ROLE,), viewers=(ROLE, GROUP))
     assert (found.code, str(found.at), found.level) == ("S-116", "blueprint.admins", Level.WARNING)

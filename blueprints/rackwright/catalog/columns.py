@@ -27,7 +27,17 @@ MB_S = times(1e6)
 TERA = times(1e12)
 SIZES = ("min", "second", "step", "max", "large_step", "large_step_above", "server")
 MODES = many(CapacityMode)
-PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "box-image", "server-image", "network-image", "fabric-image")
+PINNED_KINDS = (
+    "chart",
+    "kubernetes",
+    "eks-addon",
+    "node-image",
+    "box-image",
+    "server-image",
+    "network-image",
+    "fabric-image",
+    "operator-image",
+)
 KIND = one_of("gpu", "tpu", "neuron", "cpu", "other")
 PRICED = same(yes, "illustrative") | same(words, "notes")
 DOUBTS: dict[str, tuple[str, Parse]] = {"conflict": ("conflict", words), "notes": ("notes", words)}

@@ -28,11 +28,9 @@ ClusterContext = Annotated[str, typer.Option("--context", help="With --submit: c
 def job(
     spec: SpecPath,
     directory: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write the JobSet to this folder.", show_default="standard output")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write the job to this folder.", show_default="standard output")
     ] = None,
-    name: Annotated[
-        str, typer.Option("--name", help="Name of the JobSet; a second run needs another.", show_default="the workload's")
-    ] = "",
+    name: Annotated[str, typer.Option("--name", help="Name of the job; a second run needs another.", show_default="the workload's")] = "",
     outputs: Outputs = None,
     submitted: Annotated[bool, typer.Option("--submit", help="Create the job in the queue, after a dry run, and follow it.")] = False,
     dry: Annotated[bool, typer.Option("--dry-run", help="With --submit: only check the job on the cluster.")] = False,
@@ -42,7 +40,7 @@ def job(
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Write the training job as a JobSet, or submit it. It runs the spec's container and is not part of the stack."""
+    """Write the training job as a JobSet or TrainJob, or submit it. It runs the spec's container and is not part of the stack."""
     if submitted and directory:
         raise UserError([Problem("U-usage", "--submit cannot be combined with --output", fix="run the command twice")])
     session = Session.of(spec, as_json, today)

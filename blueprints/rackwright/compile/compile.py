@@ -17,6 +17,7 @@ from rackwright.compile.blueprints.training_cluster_gke import gke_training_plan
 from rackwright.compile.blueprints.training_cluster_own import own_training_plan
 from rackwright.compile.compile_context import NEW_STACK, CompileContext, RunningStack
 from rackwright.compile.cost_alerts import with_cost_alerts
+from rackwright.compile.jobs.train_job import with_training_runtime
 from rackwright.compile.mirror import with_mirror
 from rackwright.compile.nodes.roll import with_rolls
 from rackwright.compile.observability.stack import with_observability
@@ -72,6 +73,7 @@ def compile_plan(
         raise UserError(problems)
     observed = with_observability(context, PATHS[kind, fit.candidate.cloud](context))
     compiled = with_rolls(context, with_cost_alerts(context, apply_spec_options(context, observed)))
+    compiled = with_training_runtime(context, compiled)
     pinned = with_version_pins(compiled, running.pins) if running.pins else compiled
     return with_mirror(pinned, spec.registry) if spec.registry else pinned
 

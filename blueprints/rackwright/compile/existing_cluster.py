@@ -27,7 +27,7 @@ REFERENCE_FIELDS = (
 """Fields that contain the name of such an object"""
 QUEUE_MATCHER = re.compile(r'(\bcluster_queue=)"([^"]+)"')
 """Label matcher of a query of Prometheus that names a ClusterQueue"""
-NAMED_REFERENCE_FIELDS = ("flavors", "admissionChecks", "parameters", "nodeClassRef")
+NAMED_REFERENCE_FIELDS = ("flavors", "admissionChecks", "parameters", "nodeClassRef", "roleRef")
 """Fields that contain references with a `name`"""
 
 

@@ -122,6 +122,7 @@ CODES = {
     "V-212": "a check of nodes whose image has no digest",
     "V-214": "a cluster without nodes of the stack",
     "V-215": "a cluster that refuses an object of a check",
+    "V-291": "a TrainJob that the stack cannot run",
     "W-name": "a folder whose name is not valid for a project",
     "W-not-a-folder": "a new project where a file exists",
     "W-not-empty": "a new project in a folder with files",

@@ -206,6 +206,9 @@ Certificate = Annotated[
 ]
 
 
+JobOperator = Literal["kubeflow-trainer", "mpi-operator", "kuberay"]
+
+
 class Blueprint(Part):
     """What the stack builds; sizing decides every `auto`."""
 
@@ -252,6 +255,9 @@ class Blueprint(Part):
     """Mail server for alerts of the cluster; default: none, and email addresses receive no alerts of the cluster."""
     monitoring: Monitoring = Monitoring()
     """Alerts and dashboards of the cluster."""
+    operators: tuple[JobOperator, ...] = ()
+    """Operators of further kinds of jobs in a training cluster or TPU pod: TrainJob of Kubeflow Trainer, MPIJob, RayJob and RayCluster. The
+    queue manages them. An existing EKS cluster must have them. Default: JobSet alone."""
     preflight: PreflightOptions = PreflightOptions()
     """Check of the GPU nodes before jobs start on them."""
     ttl: Duration | None = None

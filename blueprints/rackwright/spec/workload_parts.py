@@ -118,6 +118,8 @@ class Run(Part):
     launcher: Launcher = "auto"
     """Starts `command` on every machine of a job (`rackwright job`); `none`: once per machine, unchanged. auto: torchrun for Python
     commands on GPUs, else none."""
+    job: Literal["jobset", "trainjob"] = "jobset"
+    """Object that `rackwright job` writes: a JobSet, or a TrainJob of Kubeflow Trainer with the stack's runtime (`blueprint.operators`)."""
     max_restarts: Annotated[int, Field(ge=0, le=1000, strict=True)] = 3
     """Restarts of a failed job. Restarts after an interruption, such as spot or preemption, do not count."""
     priority: Literal["normal", "urgent"] = "normal"

@@ -3,6 +3,7 @@
 from rackwright.stackplan.operators import GPU_OPERATOR, NETWORK_OPERATOR_NAMESPACE, STACK_METRICS
 
 MONITORING_NAMESPACE = STACK_METRICS.namespace
+TRAINER_NAMESPACE, KUBERAY_NAMESPACE, MPI_NAMESPACE = "kubeflow-system", "kuberay-system", "mpi-operator"
 JOBSET_NAMESPACE, KUEUE_NAMESPACE, KEDA_NAMESPACE, LWS_NAMESPACE = "jobset-system", "kueue-system", "keda", "lws-system"
 SYSTEM_NAMESPACE = "kube-system"
 OPERATOR_NAMESPACES = {
@@ -13,6 +14,9 @@ OPERATOR_NAMESPACES = {
     KUEUE_NAMESPACE: "restricted",
     KEDA_NAMESPACE: "restricted",
     LWS_NAMESPACE: "restricted",
+    TRAINER_NAMESPACE: "restricted",
+    KUBERAY_NAMESPACE: "restricted",
+    MPI_NAMESPACE: "baseline",
 }
 """Namespace of Helm releases -> pod security level. The node exporter in `monitoring` reads the host; the GPU operator installs drivers."""
 OPERATOR_SUFFIX = "-system"

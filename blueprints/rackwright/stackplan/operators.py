@@ -11,6 +11,7 @@ MONITORING = "kube-prometheus-stack"
 GPU_OPERATOR = "gpu-operator"
 NETWORK_OPERATOR, NETWORK_OPERATOR_NAMESPACE = "network-operator", "nvidia-network-operator"
 FEATURE_DISCOVERY = "node-feature-discovery"
+TRAINER, KUBERAY, MPI_OPERATOR = "kubeflow-trainer", "kuberay-operator", "mpi-operator"
 POD_LOGS, POD_LOGS_NAMESPACE, POD_LOGS_ACCOUNT = "aws-for-fluent-bit", "kube-system", "pod-logs"
 KARPENTER_CRDS, KARPENTER = "karpenter-crd", "karpenter"
 KARPENTER_CAPACITY_TYPES = {"on-demand": "on-demand", "spot": "spot", "reservation": "reserved", "capacity-block": "reserved"}

@@ -68,7 +68,7 @@ def _cluster_steps(decided: Decided, spec: str) -> Iterator[Step]:
     elif stack.kind is BlueprintKind.BOX:
         yield Step("status", "Show the jobs and their place in the queue", f"kubectl get jobs,workloads -n {namespace}")
     elif isinstance(decided.spec.workload, TRAINING):
-        yield from _job_steps(stack, namespace, name, spec)
+        yield from _job_steps(stack, namespace, name, spec, decided.spec.workload.run.job)
     else:
         yield Step("status", "Show the servers and their scaling", f"kubectl get pods,svc,scaledobject -n {namespace}")
         yield Step("logs", "Follow the log of the servers", f"kubectl logs -n {namespace} -l app={name} -f --tail=100")
@@ -95,16 +95,16 @@ def _metrics(decided: Decided) -> MetricsEndpoint | None:
     return installed_metrics(inventory.installed) if isinstance(inventory, Inventory) else None
 
 
-def _job_steps(stack: StackPlan, namespace: str, name: str, spec: str) -> Iterator[Step]:
-    """Outputs are needed where the job writes to a bucket that the stack creates."""
+def _job_steps(stack: StackPlan, namespace: str, name: str, spec: str, kind: str) -> Iterator[Step]:
+    """Outputs are needed where the job writes to a bucket that the stack creates. kind: jobset or trainjob."""
     new_bucket = not stack.lustre and any(bucket.key == "checkpoints" and not bucket.existing_name for bucket in stack.buckets)
     before = "pulumi stack output --json > outputs.json && " if new_bucket else ""
     after = " --outputs outputs.json" if new_bucket else ""
     yield Step("job", "Submit the job, and follow its status and log", f"{before}rackwright job {spec} --submit{after}")
-    yield Step("status", "Show the job and its place in the queue", f"kubectl get jobsets,workloads -n {namespace}")
+    yield Step("status", "Show the job and its place in the queue", f"kubectl get {kind}s,workloads -n {namespace}")
     selector = f"{JOB_LABEL}={name},{RANK_LABEL}=0"
     yield Step("logs", "Follow the log of the first machine", f"kubectl logs -n {namespace} -l {selector} -f --tail=100")
-    yield Step("stop", "Stop the job", f"kubectl delete jobset -n {namespace} {name}")
+    yield Step("stop", "Stop the job", f"kubectl delete {kind} -n {namespace} {name}")
 
 
 def _devices(pool: PoolPlan) -> str:

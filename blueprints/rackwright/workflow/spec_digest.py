@@ -34,6 +34,7 @@ LATER = {
     "node_cost": None,
     "nodes": Nodes().model_dump(mode="json"),
     "notify": [],
+    "operators": [],
     "permissions_boundary": None,
     "pod_logs": "none",
     "preflight": PreflightOptions().model_dump(mode="json"),

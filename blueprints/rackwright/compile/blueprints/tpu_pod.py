@@ -13,6 +13,7 @@ from rackwright.compile.nodes.fabric import fabric_expectation
 from rackwright.compile.nodes.pools import accelerator_pool, system_pool
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import jobset, kueue
+from rackwright.compile.operators.job_operators import further_kinds, job_operator_releases
 from rackwright.compile.operators.queues import QueueQuota, queues
 from rackwright.compile.operators.system_queue import system_queue
 from rackwright.compile.storage.buckets import bucket_plans, grants
@@ -23,7 +24,8 @@ def tpu_plan(context: CompileContext) -> StackPlan:
     place = place_plan(context)
     system, slices = system_pool(context, place), _slices(context, place)
     buckets = bucket_plans(context)
-    releases = (jobset(), kueue((jobset(),)))
+    operators = (jobset(), *job_operator_releases(context))
+    releases = (*operators, kueue(operators, kinds=further_kinds(context)))
     return StackPlan(
         name=context.spec.name,
         kind=BlueprintKind.TPU_POD,

@@ -23,6 +23,7 @@ from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claims
 from rackwright.compile.operators.helm_releases import jobset, kueue, metrics_priority, monitoring
+from rackwright.compile.operators.job_operators import further_kinds, job_operator_objects, job_operator_releases, team_rules
 from rackwright.compile.operators.preflight_gate import is_gated
 from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.compile.operators.queues import QueueQuota, aws_topology_levels, extra_queues, queues
@@ -105,7 +106,8 @@ def team_objects(
         *policies,
         *run_secrets(context.spec.workload, namespace),
         *objects,
-        *team_access(namespace),
+        *team_access(namespace, team_rules(context)),
+        *job_operator_objects(context),
         default_requests(namespace),
         team_quota(namespace, pools),
         default_account(namespace),
@@ -120,7 +122,8 @@ def _releases(context: CompileContext, pools: tuple[PoolPlan, ...], has_fallback
         *pod_log_releases(context),
         *device_releases(pools),
         jobset(),
+        *job_operator_releases(context),
         *([cluster_autoscaler(autoscaled, context.spec.name, has_fallback)] if autoscaled or has_fallback else []),
     )
     claims = (EFA_RESOURCE, EFA_DEVICE_CLASS) if any(release.name == EFA_DRA_DRIVER for release in operators) else None
-    return (*operators, kueue(operators, claims))
+    return (*operators, kueue(operators, claims, further_kinds(context)))

@@ -15,13 +15,14 @@ from rackwright.compile.nodes.fabric import fabric_expectation
 from rackwright.compile.nodes.pools import accelerator_pool, system_pool
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import jobset, kueue, metrics_priority, monitoring
+from rackwright.compile.operators.job_operators import further_kinds, job_operator_releases
 from rackwright.compile.operators.preflight_gate import is_gated
 from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.compile.operators.queues import HOST_LABEL, QueueQuota, queues
 from rackwright.compile.operators.system_queue import system_queue
 from rackwright.compile.operators.versions import FABRIC_IMAGES
 from rackwright.compile.storage.buckets import bucket_plans, grants
-from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, StackPlan
+from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, ReleasePlan, StackPlan
 from rackwright.stackplan.labels import MANAGED_NETWORKS_LABEL, RDMA_DEVICE_CLASS, RDMA_RESOURCE
 
 
@@ -30,9 +31,7 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
     network = gke_network(place, context.machine.fabric, layout=layout)
     pool = _pool(context, place, layout)
     pools, storage = (system_pool(context, place), pool), storage_classes(context.spec.name, (pool,))
-    operators = (monitoring(context.catalog, storage[0], queue_alerts()), jobset())
-    claims = (RDMA_RESOURCE, RDMA_DEVICE_CLASS) if pool.devices == "dra" else None
-    releases = (*operators, kueue(operators, claims))
+    releases = _releases(context, storage[0], pool)
     return StackPlan(
         name=context.spec.name,
         kind=BlueprintKind.TRAINING_CLUSTER,
@@ -82,6 +81,12 @@ def _pool(context: CompileContext, place: PlacePlan, layout: FabricLayout | None
     if layout is None or not layout.managed_networks_from:
         return pool
     return replace(pool, devices="dra", labels=(*pool.labels, (MANAGED_NETWORKS_LABEL, "true")))
+
+
+def _releases(context: CompileContext, storage: ManifestPlan, pool: PoolPlan) -> tuple[ReleasePlan, ...]:
+    operators = (monitoring(context.catalog, storage, queue_alerts()), jobset(), *job_operator_releases(context))
+    claims = (RDMA_RESOURCE, RDMA_DEVICE_CLASS) if pool.devices == "dra" else None
+    return (*operators, kueue(operators, claims, further_kinds(context)))
 
 
 def _queues(context: CompileContext, pool: PoolPlan, layout: FabricLayout | None) -> tuple[ManifestPlan, ...]:

@@ -9,6 +9,7 @@ from rackwright.compile.kubernetes.manifests import allow_metrics
 from rackwright.compile.kubernetes.own.nodes import cpu_groups, own_pool, racks, servers_of_fit
 from rackwright.compile.kubernetes.own.rails import Rails, rails_of
 from rackwright.compile.operators.helm_releases import jobset, kueue
+from rackwright.compile.operators.job_operators import further_kinds, job_operator_releases
 from rackwright.compile.operators.preflight_gate import is_gated
 from rackwright.compile.operators.queues import HOST_LABEL, QueueQuota, queues
 from rackwright.compile.operators.system_queue import own_system_queue
@@ -18,7 +19,7 @@ from rackwright.stackplan.labels import RACK_LABEL
 
 def own_training_plan(context: CompileContext) -> StackPlan:
     rails, pool = rails_of(context), own_pool(context)
-    operators = (*own_operators(context, rails), on_any_node(jobset()))
+    operators = (*own_operators(context, rails), on_any_node(jobset()), *(on_any_node(plan) for plan in job_operator_releases(context)))
     manifests = team_objects(
         context,
         (pool,),
@@ -27,7 +28,7 @@ def own_training_plan(context: CompileContext) -> StackPlan:
         *own_system_queue(cpu_groups(context), context.place.cloud, (pool.resource,), context.namespace),
         allow_metrics(context.namespace, own_metrics(context)),
     )
-    return own_stack(context, pool, (*operators, on_any_node(kueue(operators))), manifests, pool.pod_security)
+    return own_stack(context, pool, (*operators, on_any_node(kueue(operators, kinds=further_kinds(context)))), manifests, pool.pod_security)
 
 
 def own_queues(context: CompileContext, pool: PoolPlan, rails: Rails | None, gated: bool = False) -> tuple[ManifestPlan, ...]:

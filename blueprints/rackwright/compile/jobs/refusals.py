@@ -8,6 +8,7 @@ from rackwright.compile.jobs.environment import job_variables, pinned_variables
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.jobs.launcher import launcher_of
 from rackwright.compile.jobs.paths import checkpoint_path
+from rackwright.compile.jobs.train_job import RUNTIME_KEY
 from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.spec.workload import TRAINING
 
@@ -53,7 +54,19 @@ def _without_jobs(job: JobContext) -> tuple[str, At, str]:
 
 def job_problems(job: JobContext) -> list[Problem]:
     """Every reason why the job of a stack with queues cannot be written, and warnings."""
-    return [*_container(job), *_name(job), *_layout(job), *_contradictions(job), *_variables(job), *_paths(job)]
+    return [*_container(job), *_name(job), *_layout(job), *_contradictions(job), *_variables(job), *_paths(job), *_train_job(job)]
+
+
+def _train_job(job: JobContext) -> Iterator[Problem]:
+    """The Trainer runs one replica of its job (kubeflow/trainer v2.3.0, pkg/webhooks/trainingruntime_webhook.go), and so one TPU slice."""
+    if job.run.job != "trainjob":
+        return
+    if job.slices > 1:
+        reason = f"A TrainJob runs on one TPU slice; the plan has {job.slices}"
+        yield Problem("V-291", reason, RUN / "job", "leave it out: a JobSet runs on all slices")
+    elif job.object(RUNTIME_KEY) is None:
+        reason = "The stack has no runtime for TrainJobs"
+        yield Problem("V-291", reason, RUN / "job", "add kubeflow-trainer to `blueprint.operators`, and update the stack: `pulumi up`")
 
 
 def _container(job: JobContext) -> Iterator[Problem]:

@@ -31,8 +31,9 @@ def account_key(namespace: str, name: str) -> str:
     return f"account.{namespace}.{name}"
 
 
+Rule = tuple[str, tuple[str, ...], list[str]]
 READ, MANAGE = ["get", "list", "watch"], ["get", "list", "watch", "create", "update", "patch", "delete"]
-TEAM_RULES = (
+TEAM_RULES: tuple[Rule, ...] = (
     ("", ("pods", "pods/log", "events"), READ),
     ("batch", ("jobs",), MANAGE),
     ("jobset.x-k8s.io", ("jobsets",), MANAGE),
@@ -41,10 +42,10 @@ TEAM_RULES = (
 """(API group, resources, verbs) of a team in its namespace: its jobs, and what happens to them; no nodes, secrets or definitions."""
 
 
-def team_access(namespace: str) -> tuple[ManifestPlan, ...]:
-    """A Role for the group with the namespace's name, which the cluster's administrators map to people."""
+def team_access(namespace: str, further: tuple[Rule, ...] = ()) -> tuple[ManifestPlan, ...]:
+    """A Role for the group with the namespace's name, which the cluster's administrators map to people. further: rights on other jobs."""
     api, key = "rbac.authorization.k8s.io", f"role.{namespace}"
-    rules = [{"apiGroups": [group], "resources": [*resources], "verbs": verbs} for group, resources, verbs in TEAM_RULES]
+    rules = [{"apiGroups": [group], "resources": [*resources], "verbs": verbs} for group, resources, verbs in (*TEAM_RULES, *further)]
     role = obj(f"{api}/v1", "Role", "team", namespace, rules=rules)
     subject = {"apiGroup": api, "kind": "Group", "name": namespace}
     bound = obj(

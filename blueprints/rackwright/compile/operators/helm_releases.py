@@ -10,7 +10,7 @@ from rackwright.compile.operators.versions import CHARTS
 from rackwright.stackplan import DiskPlan, ManifestPlan, ReleasePlan
 from rackwright.stackplan.labels import QUEUES_LABEL, ROLE_LABEL
 from rackwright.stackplan.namespaces import JOBSET_NAMESPACE, KEDA_NAMESPACE, KUEUE_NAMESPACE, MONITORING_NAMESPACE
-from rackwright.stackplan.operators import MONITORING, STACK_METRICS
+from rackwright.stackplan.operators import KUBERAY, MONITORING, STACK_METRICS, TRAINER
 
 TOLERATE_ALL = [{"operator": "Exists"}]
 PROMETHEUS = "prometheus"
@@ -27,6 +27,8 @@ JOBS = "batch/job"
 FRAMEWORKS = {
     "jobset": ("jobset.x-k8s.io/jobset",),
     "lws": ("leaderworkerset.x-k8s.io/leaderworkerset", "pod"),
+    TRAINER: ("trainer.kubeflow.org/trainjob",),
+    KUBERAY: ("ray.io/rayjob", "ray.io/raycluster"),
 }
 """Operator -> kinds of jobs that Kueue manages where it is installed (kueue.sigs.k8s.io/docs/reference/kueue-config.v1beta2/#Integrations).
 Pods alone are not managed: one without accelerators would wait in the queue `default` for an accelerator node."""
@@ -99,13 +101,14 @@ def jobset() -> ReleasePlan:
     return release("jobset", JOBSET_NAMESPACE, {"controller": controller})
 
 
-def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = None) -> ReleasePlan:
+def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = None, kinds: tuple[str, ...] = ()) -> ReleasePlan:
     """Installed after `releases`, because its webhook rejects the jobs of all charts while it starts.
 
     claims: (resource, device class): claims of the class count towards the quota of the resource; Kueue rejects other classes
     (kubernetes-sigs/kueue@ff69552 site/content/en/docs/tasks/manage/setup_dra.md). Prometheus reads its metrics where it is installed.
     Kueue manages namespaces with QUEUES_LABEL only. The chart gives the selector to its webhooks, so that pods and jobs of other namespaces
-    start while Kueue is down (github.com/kubernetes-sigs/kueue/pull/5323). Kinds of jobs are those whose operator is among `releases`.
+    start while Kueue is down (github.com/kubernetes-sigs/kueue/pull/5323). Kinds of jobs are those whose operator is among `releases`, and
+    `kinds` of operators without a release.
     """
     manager = {
         "replicas": 2,
@@ -114,7 +117,7 @@ def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = No
         "manager": {"resources": {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}},
     }
     device_claims = KUEUE_CLAIMS.format(*claims) if claims else ""
-    frameworks = ", ".join((JOBS, *(kind for plan in releases for kind in FRAMEWORKS.get(plan.name, ()))))
+    frameworks = ", ".join((JOBS, *(kind for plan in releases for kind in FRAMEWORKS.get(plan.name, ())), *kinds))
     config = KUEUE_CONFIG.format(QUEUES_LABEL, READY_MINUTES, WAIT_SECONDS, WAIT_MAX_SECONDS, device_claims, frameworks)
     values: dict[str, Any] = {"controllerManager": manager, "managerConfig": {"controllerManagerConfigYaml": config}}
     values |= {"enablePrometheus": True} if any(r.name == MONITORING for r in releases) else {}

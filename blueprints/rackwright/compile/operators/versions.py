@@ -10,3 +10,4 @@ NODE_RELEASES = {name: row.version for name, row in pinned_versions("node-image"
 """Release per image. Ubuntu has none: EKS provides no Ubuntu image, and a custom image is identified by its AMI ID."""
 FABRIC_IMAGES = {name: row.version for name, row in pinned_versions("fabric-image").items()}
 SERVER_IMAGES = {name: row.version for name, row in pinned_versions("server-image").items()}
+OPERATOR_IMAGES = {name: row.version for name, row in pinned_versions("operator-image").items()}

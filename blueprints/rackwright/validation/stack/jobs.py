@@ -1,4 +1,4 @@
-"""S-201, V-198: what jobs need of a stack."""
+"""S-201, V-198, V-290: what jobs need of a stack."""
 
 from collections.abc import Iterator
 
@@ -42,7 +42,7 @@ def _unused_keys(plan: StackPlan, workload: Workload) -> list[str]:
     """Keys of `run` without an effect. A launcher starts a command; S-200 has the keys of servers."""
     changed = workload.run.changed_keys
     if plan.runs_container:
-        unused = ("priority",) if workload.run.command else ("priority", "launcher")
+        unused = ("job", "priority") if workload.run.command else ("job", "priority", "launcher")
         return [key for key in changed if key in unused]
     is_used = plan.runs_jobs if isinstance(workload, TRAINING) else isinstance(workload, Serve) and plan.kind is not BlueprintKind.BOX
     return [] if is_used else changed
@@ -71,3 +71,13 @@ def namespaces_are_the_stacks_own(plan: StackPlan) -> Iterator[Violation]:
         if is_of_kubernetes(name):
             message = f"Namespace {name} belongs to Kubernetes; a stack would change its Pod Security level and delete it at its end"
             yield Violation(At() / "namespaces" / index, "use a namespace of the team, such as team-nlp", message)
+
+
+@context_rule("V-290", Level.WARNING, "https://kueue.sigs.k8s.io/docs/tasks/run/", stage=Stage.BUILD)
+def operators_have_a_queue(context: StackContext) -> Iterator[Violation]:
+    """`blueprint.operators` are installed in stacks with queues only."""
+    spec, plan = context.spec, context.plan
+    if spec is not None and spec.blueprint.operators and not plan.runs_jobs:
+        message = f"The chosen stack is {_stack(plan)} without queues, so {', '.join(spec.blueprint.operators)} is not installed"
+        fix = "set `blueprint.kind: training-cluster`, or leave it out"
+        yield Violation(At() / "blueprint" / "operators", fix, message, blocks_update=False)

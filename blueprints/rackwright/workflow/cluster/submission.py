@@ -17,6 +17,8 @@ POLL_S = 5
 QUEUE, WORKLOAD = (Kind.of({"apiVersion": QUEUE_API}, plural) for plural in ("localqueues", "workloads"))
 JOB_LABEL, INDEX_LABEL = "jobset.sigs.k8s.io/jobset-name", "batch.kubernetes.io/job-completion-index"
 ENDED = ("Completed", "Failed")
+COMPLETE = {"Complete": "Completed"}
+"""Condition of a TrainJob -> that of a JobSet with the same meaning."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ def submit(job: Job, api: ClusterApi, *, dry_run: bool = False) -> None:
 
     Raises UserError where the cluster is not the stack's, has a job of this name, or refuses the job.
     """
-    kind = Kind.of(job.body, "jobsets")
+    kind = Kind.of(job.body, job.plural)
     _require_queue(job, api)
     for dry in (True,) if dry_run else (True, False):
         try:
@@ -58,10 +60,10 @@ def _refusal(job: Job, api: ClusterApi, error: RefusedError) -> Problem:
     where = f"{job.namespace}/{job.name}"
     if error.status == 409:
         status = status_of(job, api)
-        fix = f"submit another one: --name {job.name}-2; or delete it: kubectl delete jobset -n {job.namespace} {job.name}"
+        fix = f"submit another one: --name {job.name}-2; or delete it: kubectl delete {job.kind.lower()} -n {job.namespace} {job.name}"
         return Problem("V-199", f"Job {where} exists ({status.text})", fix=fix)
     if error.status == 404:
-        return Problem("V-199", f"{api.server} does not serve JobSets", fix="build the operators of the stack: `pulumi up`")
+        return Problem("V-199", f"{api.server} does not serve {job.kind}s", fix="build the operators of the stack: `pulumi up`")
     return Problem("V-199", f"{api.server} refuses job {where}: {error}", fix="correct `run`, or report it")
 
 
@@ -100,26 +102,22 @@ def _leader(job: Job, api: ClusterApi) -> str:
 
 def status_of(job: Job, api: ClusterApi) -> Status:
     """Status of a job on the cluster."""
-    found = api.read(Kind.of(job.body, "jobsets"), job.namespace, job.name)
+    found = api.read(Kind.of(job.body, job.plural), job.namespace, job.name)
     if found is None:
         return Status("Failed", "deleted")
     status = found.get("status", {})
-    for kind in ENDED:
+    for kind in (*ENDED, *COMPLETE):
         if condition := _condition(found, kind):
-            return Status(kind, _text(kind.lower(), condition))
+            phase = COMPLETE.get(kind, kind)
+            return Status(phase, _text(phase.lower(), condition))
     if found["spec"].get("suspend"):
         reason = queue_reason(api, job.namespace, found)
         return Status("queued", f"queued: {reason}" if reason else "queued")
     pods = api.pods(job.namespace, f"{JOB_LABEL}={job.name}")
     running = sum(phase == "Running" for _, phase in pods)
     restarts = status.get("restarts", 0)
-    again = f", restart {restarts} of {job.body['spec']['failurePolicy']['maxRestarts']}" if restarts else ""
-    return Status("running" if running else "starting", f"{running} of {_pods(job)} pods run{again}")
-
-
-def _pods(job: Job) -> int:
-    groups = job.body["spec"]["replicatedJobs"]
-    return sum(group["replicas"] * group["template"]["spec"]["parallelism"] for group in groups)
+    again = f", restart {restarts} of {job.max_restarts}" if restarts else ""
+    return Status("running" if running else "starting", f"{running} of {job.pods} pods run{again}")
 
 
 def queue_reason(api: ClusterApi, namespace: str, found: Object) -> str:
