@@ -9,16 +9,16 @@ import yaml
 from rackwright.diagnostics.errors import Bug
 from rackwright.validation.stack import RULES, check, refuse_broken_invariants
 
-from tests import gke_plans, own_plans, plans
+from tests import gce_plans, gke_plans, own_plans, plans
 from tests.validation.changes import changed
 
 FILES = sorted((Path(__file__).parents[1] / "cases" / "rules").glob("*.yaml"))
-NEED_MORE_THAN_A_PLAN = {"C-block", "D-secret", "R-115", "S-114", "S-116", "S-201", "V-111", "V-115", "V-131", "V-132", "V-133"}
-NEED_MORE_THAN_A_PLAN |= {"V-139", "V-140", "V-176", "V-177", "V-178", "V-213", "V-216", "V-220", "V-221", "V-222", "V-290"}
+NEED_MORE_THAN_A_PLAN = {"C-block", "D-secret", "R-115", "R-116", "S-114", "S-116", "S-201", "V-111", "V-115", "V-131", "V-132"}
+NEED_MORE_THAN_A_PLAN |= {"V-133", "V-139", "V-140", "V-176", "V-177", "V-178", "V-213", "V-216", "V-220", "V-221", "V-222", "V-290"}
 """Rules over bill, quotas, clock, configuration and spec; test_context_rules.py and compile/test_zones.py have their cases."""
-BASES = {name: build() for name, build in (plans.ALL | plans.NODES | plans.FLEETS | gke_plans.GKE | own_plans.OWN).items()} | {
-    "tpu-2": plans.compiled(plans.tpu_case(slices=2))
-}
+BASES = {
+    name: build() for name, build in (plans.ALL | plans.NODES | plans.FLEETS | gke_plans.GKE | gce_plans.GCE | own_plans.OWN).items()
+} | {"tpu-2": plans.compiled(plans.tpu_case(slices=2))}
 
 
 def said(plan, code):

@@ -77,6 +77,7 @@ AWS = CloudProfile(
     pods_use_subnet=True,
     # awslabs/amazon-eks-ami, nodeadm: 255 MiB and 11 for each pod; evictions below 100 MiB
     reserved_memory_mib=(255 + 100, 11),
+    session="without SSH and open ports",
     system_machine="m7i.2xlarge",
     system_image="al2023",
     node_images={"gpu": "al2023-nvidia", "neuron": "al2023-neuron"},

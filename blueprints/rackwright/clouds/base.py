@@ -48,6 +48,7 @@ class CloudProfile:
     reserved_memory_shares: (GiB, share of them that the kubelet reserves), in order. reserved_memory_mib: MiB that it reserves of a node,
     with its threshold for evictions, and of each pod that the node may run.
 
+    box_images: prefix of the names of the pinned images of a box. session: how its `connectCommand` reaches it.
     system_machine, system_image: of the pool that operators run on. node_images: kind of machine -> image family.
     node_disk: arguments of a node's DiskPlan. attaches_local_ssds: local SSDs are attached by number.
 
@@ -104,6 +105,8 @@ class CloudProfile:
     reserved_memory_shares: tuple[tuple[float, float], ...] = ()
     reserved_memory_mib: tuple[int, int] = (0, 0)
 
+    box_images: str = ""
+    session: str = ""
     system_machine: str = ""
     system_image: str = ""
     node_images: Mapping[str, str] = field(default_factory=dict)

@@ -17,7 +17,7 @@ def _label_error(key: str, value: str) -> str:
 GCP = CloudProfile(
     name="gcp",
     owner_field="project",
-    blueprints=frozenset({"training-cluster", "inference-fleet", "tpu-pod"}),
+    blueprints=frozenset({"box", "training-cluster", "inference-fleet", "tpu-pod"}),
     # https://cloud.google.com/kubernetes-engine/docs/how-to/gpus-multi, and how-to/nvidia-mps-gpus
     keeps_shared_name=True,
     zone_separator="-",
@@ -40,7 +40,7 @@ GCP = CloudProfile(
     bucket_prefixes=("goog",),
     bucket_words=("google",),
     has_bucket_folders=True,
-    supports=frozenset({"blueprint.gateway", "capacity.reservation", "serve.sharing"}),
+    supports=frozenset({"blueprint.gateway", "blueprint.ssh_from", "box.alerts", "capacity.reservation", "serve.sharing"}),
     # A part of a reservation is named by its block: https://cloud.google.com/ai-hypercomputer/docs/view-reserved-capacity
     reservation_id=(
         r"(projects/[a-z][-a-z0-9]{4,28}[a-z0-9]/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
@@ -60,6 +60,8 @@ GCP = CloudProfile(
     # cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes; evictions below 100 MiB
     reserved_memory_shares=((4, 0.25), (4, 0.20), (8, 0.10), (112, 0.06), (math.inf, 0.02)),
     reserved_memory_mib=(100, 0),
+    box_images="gce-",
+    session="by SSH through Identity-Aware Proxy, without a public address",
     system_machine="e2-standard-8",
     system_image="cos",
     node_images={"gpu": "cos", "tpu": "cos"},

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS, GCP, KUBERNETES, supports
 from rackwright.compile.blueprints.box import box_plan
+from rackwright.compile.blueprints.box_gce import gce_box_plan
 from rackwright.compile.blueprints.box_own import own_box_plan
 from rackwright.compile.blueprints.inference_fleet_eks import eks_fleet_plan
 from rackwright.compile.blueprints.inference_fleet_gke import gke_fleet_plan
@@ -35,6 +36,7 @@ from rackwright.validation.spec import candidate_problems
 
 PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = {
     (BlueprintKind.BOX, AWS.name): box_plan,
+    (BlueprintKind.BOX, GCP.name): gce_box_plan,
     (BlueprintKind.TRAINING_CLUSTER, AWS.name): training_plan,
     (BlueprintKind.TRAINING_CLUSTER, GCP.name): gke_training_plan,
     (BlueprintKind.INFERENCE_FLEET, AWS.name): eks_fleet_plan,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import date, timedelta
 
-from rackwright.clouds import profile
+from rackwright.clouds import profile, supports
 from rackwright.compile.compile_context import CompileContext
 from rackwright.stackplan import BlueprintKind, CostAlertsPlan, StackPlan
 from rackwright.units import HOUR, MONTH_H
@@ -20,12 +20,16 @@ IDLE_CORES, IDLE_MIN_PERCENT = 0.5, 2.0
 
 
 def with_cost_alerts(context: CompileContext, plan: StackPlan) -> StackPlan:
-    """The plan with cost alerts, on AWS. The key serves their topic. Without idle alarm a box has no idle stop."""
-    if not profile(plan.place.cloud).has_cost_alerts:
-        return plan
+    """The plan with cost alerts: on AWS, whose key serves their topic, and for a box on Google Cloud, which has neither budget nor
+    reminders (R-117). Without idle alarm a box has no idle stop."""
+    has_alerts = profile(plan.place.cloud).has_cost_alerts
     box = plan.box
+    if not has_alerts and not (box and supports(plan.place.cloud, "box.alerts")):
+        return plan
     if box and not context.spec.blueprint.safety.idle_alarm:
         box = replace(box, idle_stop_minutes=None)
+    if not has_alerts:
+        return replace(plan, guard=replace(cost_alerts_plan(context, plan.kind), budget_usd_per_month=None, reminders=()), box=box)
     return replace(
         plan,
         guard=cost_alerts_plan(context, plan.kind),

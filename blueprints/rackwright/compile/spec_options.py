@@ -14,7 +14,7 @@ from rackwright.stackplan.addresses import addresses_needed
 
 def apply_spec_options(context: CompileContext, plan: StackPlan) -> StackPlan:
     """`plan` with the options of the spec; unchanged on clouds without them."""
-    if not supports(plan.place.cloud, "blueprint.safety"):
+    if not supports(plan.place.cloud, "blueprint.safety") and not plan.box:
         return plan
     place, safety, roles = context.place, context.spec.blueprint.safety, context.place.roles or Roles()
     teams = {each.namespace for each in context.each_workload}

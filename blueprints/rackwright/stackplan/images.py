@@ -8,9 +8,9 @@ UBUNTU = "ubuntu"
 """Has no variants: the GPU operator installs the drivers."""
 
 
-def box_image(kind: str, cpu_arch: str) -> str:
-    """Name of a box's image, empty where none is pinned. All have an SSM agent and the user `ubuntu`."""
-    row = pinned_versions("box-image").get(f"{kind}-{cpu_arch}")
+def box_image(kind: str, cpu_arch: str, prefix: str = "") -> str:
+    """Name of a box's image, empty where none is pinned. prefix: of the cloud's images (`CloudProfile.box_images`)."""
+    row = pinned_versions("box-image").get(f"{prefix}{kind}-{cpu_arch}")
     return row.version if row else ""
 
 

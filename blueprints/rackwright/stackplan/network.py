@@ -1,9 +1,15 @@
 """Networks and their subnets."""
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from rackwright.clouds import profiles
 from rackwright.stackplan.refs import Existing
+
+IF_SET = Field(exclude_if=lambda value: not value)
+"""JSON of a network without it has no such key."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +31,23 @@ class AcceleratorNetworkPlan:
     """A further VPC of a GCP network with one subnet, for one interface of every accelerator machine.
 
     name: of the VPC's resources, and of the Kubernetes network by which pods use it. device_mode: of its GKENetworkParamSet.
+    profile: network profile of the VPC in its zone, for RDMA, without firewall rules. further_cidrs: of more subnets, each for one more
+    interface.
     """
 
     name: str
     cidr: str
     mtu: int
     device_mode: str = "NetDevice"
+    profile: Annotated[str, IF_SET] = ""
+    further_cidrs: Annotated[tuple[str, ...], IF_SET] = ()
+
+    @property
+    def subnet_cidrs(self) -> dict[str, str]:
+        """Range of each subnet by its name: that of the network, numbered where it has several."""
+        if not self.further_cidrs:
+            return {self.name: self.cidr}
+        return {f"{self.name}-{number}": cidr for number, cidr in enumerate((self.cidr, *self.further_cidrs))}
 
 
 @dataclass(frozen=True)
@@ -53,6 +70,8 @@ class NetworkPlan:
     existing_subnet_ids: tuple[Existing, ...] = ()
     accelerator_networks: tuple[AcceleratorNetworkPlan, ...] = ()
     """In the order of the machines' interfaces"""
+    is_isolated: Annotated[bool, IF_SET] = False
+    """Machines do not call each other: no firewall rule opens the network's own ranges (GCP)."""
 
     @property
     def endpoint_zones(self) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ PRIVILEGED_FABRICS = (*MEMORY_LOCKING_FABRICS, "tcpx", "tcpxo")
 
 IF_SHARED = Field(exclude_if=lambda value: value is None)
 """JSON of a pool with whole accelerators has no such key."""
+IF_SET = Field(exclude_if=lambda value: not value)
+"""JSON of a machine without it has no such key."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,22 @@ class CapacityPlan:
 
 
 @dataclass(frozen=True)
+class NicPlan:
+    """One network interface of a machine. kind: `ip` or `fabric`. device: 0 where the cloud numbers interfaces by card alone."""
+
+    card: int
+    device: int
+    kind: str
+
+
+@dataclass(frozen=True)
 class BoxPlan:
     """One machine. image: name of a machine image, pinned by the decision.
 
     idle_stop_minutes: idle time before the machine stops; idle_cpu_percent: CPU utilization below which a minute is idle.
+    attached_accelerator: the cloud's name of an accelerator that is attached to the machine; empty where the machine type has it.
+    local_ssd_count: local SSDs to add, where the machine type lets the user choose. nics: empty for one interface.
+    is_reservation_bound: the machine ends with its reservation, which serves no other machines.
     """
 
     machine: str
@@ -63,15 +77,15 @@ class BoxPlan:
     kind: str = "gpu"
     """gpu | neuron | cpu | other"""
     cpu_arch: str = "x86_64"
+    attached_accelerator: Annotated[str, IF_SET] = ""
+    local_ssd_count: Annotated[int, IF_SET] = 0
+    nics: Annotated[tuple[NicPlan, ...], IF_SET] = ()
+    is_reservation_bound: Annotated[bool, IF_SET] = False
 
-
-@dataclass(frozen=True)
-class NicPlan:
-    """One network interface of a node (AWS). kind: `ip` or `fabric`."""
-
-    card: int
-    device: int
-    kind: str
+    @property
+    def machine_type(self) -> str:
+        """The cloud's name of the machine type, without the accelerators that are attached to it: n1-standard-8 of n1-standard-8+1xT4."""
+        return self.machine.partition("+")[0]
 
 
 @dataclass(frozen=True)

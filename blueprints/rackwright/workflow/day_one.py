@@ -42,7 +42,8 @@ def day_one(decided: Decided, path: str) -> list[Step]:
 
 
 def _box_steps(decided: Decided) -> Iterator[Step]:
-    yield Step("connect", "Open a session on the machine, without SSH and open ports", 'eval "$(pulumi stack output connectCommand)"')
+    session = profile(decided.plan.place.cloud).session
+    yield Step("connect", f"Open a session on the machine, {session}", 'eval "$(pulumi stack output connectCommand)"')
     run, box = decided.spec.workload.run, decided.plan.box
     if run.image and box and box.kind == "gpu":
         words = ("sudo", "docker", "run", "--rm", "--gpus", "all", "--ipc", "host", run.image, *run.command, *run.args)

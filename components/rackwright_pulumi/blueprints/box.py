@@ -12,6 +12,7 @@ from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.aws import CLOUD as AWS
 from rackwright_pulumi.aws.inputs import AwsInputs
 from rackwright_pulumi.check_args import check_args
+from rackwright_pulumi.gcp import CLOUD as GCP
 from rackwright_pulumi.kubernetes import CLOUD as KUBERNETES
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
@@ -25,7 +26,8 @@ NO_GRANTS = IdentityPlan("box")
 
 
 class BoxArgs(AwsInputs):
-    """plan: a StackPlan of kind box. teardown: remove every protection. secrets: readable by the machine as `/<stack>/<name>`.
+    """plan: a StackPlan of kind box. teardown: remove every protection. secrets: readable by the machine as `/<stack>/<name>`; on Google
+    Cloud in Secret Manager as `<stack>-<name>`.
 
     image_id: a machine image instead of the plan's.
     """
@@ -37,14 +39,15 @@ class BoxArgs(AwsInputs):
 
 
 class Box(pulumi.ComponentResource):
-    """A private machine on AWS (GPU, Neuron or processors alone), its data volume and buckets; or a queue or container on own servers.
+    """A private machine on AWS or Google Cloud (GPU, Neuron or processors alone), its data volume and buckets; or a queue or container on
+    own servers.
 
     Raises Unsupported for any other cloud.
     """
 
     instance_id: Output[str] | None
     connect_command: Output[str] | None
-    """Both are None on own servers, and if the workloads layer belongs to another stack."""
+    """Both are None on own servers, and if the workloads layer belongs to another stack. On Google Cloud the instance has a name only."""
     bucket_names: Output[Mapping[str, str]]
 
     def __init__(self, name: str, args: BoxArgs, opts: ResourceOptions | None = None):
@@ -85,7 +88,13 @@ def _on_own_servers(parent: pulumi.ComponentResource, name: str, plan: StackPlan
     return own_cluster_parts(parent, name, plan, args, args.get("secrets", {})).outputs
 
 
-CLOUDS = {AWS: _on_aws, KUBERNETES: _on_own_servers}
+def _on_gcp(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: BoxArgs) -> dict[str, Any]:
+    from rackwright_pulumi.blueprints.gce import GceParts
+
+    return GceParts(parent, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("image_id")).outputs
+
+
+CLOUDS = {AWS: _on_aws, GCP: _on_gcp, KUBERNETES: _on_own_servers}
 """Cloud to the function that builds its parts; each imports only its cloud's SDK."""
 
 

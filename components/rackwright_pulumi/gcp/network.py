@@ -35,6 +35,8 @@ SERVICES = {
     "registry": "artifactregistry",
     "logs": "logging",
     "metrics": "monitoring",
+    "machine-access": "iap",
+    "secrets": "secretmanager",
 }
 """Name in the plan to the API."""
 PROTOCOLS = ("tcp", "udp", "icmp")
@@ -75,7 +77,6 @@ class GcpNetwork(pulumi.ComponentResource):
         self.register_outputs({"project": self.project, "networkId": self.network_id, "subnetIds": self.subnet_ids})
 
     def _create(self, name: str, plan: NetworkPlan, region: str, teardown: bool) -> None:
-        child_of = ResourceOptions(parent=self)
         network = Network(
             child(name, "vpc"),
             project=self.project,
@@ -90,14 +91,8 @@ class GcpNetwork(pulumi.ComponentResource):
         for subnet in plan.subnets:
             if subnet.purpose == "proxy":
                 self._subnet(name, subnet, network.id, region, plan.flow_logs)
-        Firewall(
-            child(name, "internal"),
-            project=self.project,
-            network=network.id,
-            source_ranges=[cidr for subnet in nodes for cidr in (subnet.cidr, *dict(subnet.secondary).values())],
-            allows=[FirewallAllowArgs(protocol=protocol) for protocol in PROTOCOLS],
-            opts=child_of,
-        )
+        if not plan.is_isolated:
+            self._internal(name, [cidr for subnet in nodes for cidr in (subnet.cidr, *dict(subnet.secondary).values())], network.id)
         if plan.nat:
             self._nat(name, network.id, region)
         self.network_id, self.subnet_ids = network.id, Output.all(*[subnet.id for subnet in node_subnets])
@@ -119,6 +114,16 @@ class GcpNetwork(pulumi.ComponentResource):
             ip_cidr_range=plan.cidr,
             opts=ResourceOptions(parent=self),
             **({"purpose": "REGIONAL_MANAGED_PROXY", "role": "ACTIVE"} if plan.purpose == "proxy" else settings),
+        )
+
+    def _internal(self, name: str, ranges: list[str], network_id: Input[str]) -> None:
+        Firewall(
+            child(name, "internal"),
+            project=self.project,
+            network=network_id,
+            source_ranges=ranges,
+            allows=[FirewallAllowArgs(protocol=protocol) for protocol in PROTOCOLS],
+            opts=ResourceOptions(parent=self),
         )
 
     def _nat(self, name: str, network_id: Input[str], region: str) -> None:

@@ -28,6 +28,8 @@ COMPONENTS = {
     "GcpWorkloadIdentity": "gcp.identity",
     "GcpCluster": "gcp.cluster",
     "GcpPool": "gcp.pool",
+    "GcpBoxIdentity": "gcp.box.identity",
+    "GcpBox": "gcp.box.box",
     "KubernetesLayer": "kubernetes.workloads",
 }
 """Component class (token `rackwright:index:<class>`) to its module."""

@@ -2,11 +2,13 @@
 
 from importlib.resources import files
 
+from rackwright.catalog.rows import Machine
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.network.address_plan import box_network, existing_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.capacity import capacity_plan
 from rackwright.compile.storage.buckets import bucket_plans, data_disk, grants
+from rackwright.spec.spec import Spec
 from rackwright.stackplan import BlueprintKind, BoxPlan, DiskPlan, IdentityPlan, KeyPlan, StackPlan, VersionPins
 from rackwright.stackplan.capacity import IDLE_STOP_MINUTES
 from rackwright.stackplan.images import box_image
@@ -37,8 +39,7 @@ def box_plan(context: CompileContext) -> StackPlan:
 
 
 def _box(context: CompileContext, zone: str) -> BoxPlan:
-    machine, ssh_from = context.machine, context.spec.blueprint.ssh_from
-    ranges = (ssh_from,) if isinstance(ssh_from, str) else ssh_from  # V-80 distinguishes `anywhere` from a range such as 0.0.0.0/0
+    machine = context.machine
     return BoxPlan(
         machine=machine.name,
         zone=zone,
@@ -50,9 +51,22 @@ def _box(context: CompileContext, zone: str) -> BoxPlan:
         accelerator_count=machine.accelerator_count,
         local_nvme=bool(machine.local_nvme_count),
         idle_stop_minutes=IDLE_STOP_MINUTES,
-        idle_cpu_percent=min(IDLE_MAX_PERCENT, round(100 * IDLE_CORES / (machine.vcpus or 1), 2)),
+        idle_cpu_percent=idle_cpu_percent(machine),
         setup_script=files("rackwright.compile.blueprints").joinpath("box_setup.sh").read_text(),
-        ingress=() if ssh_from == "nobody" else ranges,
+        ingress=ssh_ranges(context.spec),
         kind=machine.kind,
         cpu_arch=machine.cpu_arch,
     )
+
+
+def idle_cpu_percent(machine: Machine) -> float:
+    """CPU utilization below which a minute of the machine is idle."""
+    return min(IDLE_MAX_PERCENT, round(100 * IDLE_CORES / (machine.vcpus or 1), 2))
+
+
+def ssh_ranges(spec: Spec) -> tuple[str, ...]:
+    """Networks that SSH is open for. V-80 distinguishes `anywhere` from a range such as 0.0.0.0/0."""
+    ssh_from = spec.blueprint.ssh_from
+    if ssh_from == "nobody":
+        return ()
+    return (ssh_from,) if isinstance(ssh_from, str) else ssh_from

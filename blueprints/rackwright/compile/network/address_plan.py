@@ -18,6 +18,7 @@ EKS_ENDPOINTS = (*BOX_ENDPOINTS, "compute", "cluster", "pod-identity")
 GCP_CIDR = "192.168.0.0/16"
 GCP_NODES, GCP_PODS, GCP_SERVICES, GCP_PROXY = "192.168.0.0/18", "10.4.0.0/14", "10.0.32.0/20", "192.168.64.0/23"
 """Node, pod and service ranges of cluster-toolkit@1047080, and the /23 proxy-only subnet of the load balancing documentation."""
+GCE_BOX_NODES = "192.168.0.0/24"
 ACCELERATOR_CIDR = "192.168.128.0/17"
 """Of the accelerators' networks: eight with a /20 each."""
 GCP_MTU = 8896
@@ -113,6 +114,29 @@ def accelerator_networks(layout: FabricLayout) -> tuple[AcceleratorNetworkPlan, 
         AcceleratorNetworkPlan(f"vpc{number}", str(cidr), layout.mtu or GCP_MTU, layout.device_mode)
         for number, cidr in zip(range(1, layout.gvnic_networks + 1), ranges, strict=False)
     )
+
+
+def gce_box_network(place: PlacePlan, layout: FabricLayout | None) -> NetworkPlan:
+    """One subnet of a box, and the networks of its further interfaces, which machines with an RDMA profile must have.
+
+    The interfaces of TCPX and TCPXO carry traffic between machines only, so that one machine has none.
+    """
+    subnets = (SubnetPlan("nodes", GCE_BOX_NODES, place.zone),)
+    further = rdma_networks(layout, place.zone) if layout and layout.rdma_subnets else ()
+    return NetworkPlan(GCP_CIDR, subnets, mtu=GCP_MTU, accelerator_networks=further, is_isolated=True)
+
+
+def rdma_networks(layout: FabricLayout, zone: str) -> tuple[AcceleratorNetworkPlan, ...]:
+    """The networks of the gVNICs besides the first, and the RDMA network with one subnet per interface, of machines in one zone.
+
+    https://docs.cloud.google.com/ai-hypercomputer/docs/create/create-vm
+    """
+    ranges = map(str, IPv4Network(ACCELERATOR_CIDR).subnets(new_prefix=24))
+    gvnics = (AcceleratorNetworkPlan(f"gvnic{number}", next(ranges), GCP_MTU) for number in range(1, layout.gvnic_networks + 1))
+    ip, cidrs = tuple(gvnics), [next(ranges) for _ in range(layout.rdma_subnets)]
+    profile_name = f"{zone}-{layout.network_profile}"
+    rdma = AcceleratorNetworkPlan("rdma", cidrs[0], layout.mtu or GCP_MTU, layout.device_mode, profile_name, tuple(cidrs[1:]))
+    return (*ip, rdma)
 
 
 def assign_ranges(network: NetworkPlan, cidr: str) -> NetworkPlan:

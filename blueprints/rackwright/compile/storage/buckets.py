@@ -59,7 +59,12 @@ def _bucket(context: CompileContext, key: str, uri: str | None) -> BucketPlan:
 
 
 def data_disk(context: CompileContext) -> DiskPlan:
-    """The data volume of a box, in the size that the SizingPlan shows."""
+    """The data volume of a box, in the size that the SizingPlan shows.
+
+    Its rate is provisioned on AWS. On Google Cloud it follows from the size of the disk and from the machine.
+    """
     size_gib, mib_s = data_disk_size(context.sizing.storage, context.catalog, context.machine)
+    if "disk_iops" not in profile(context.candidate.cloud).fees:
+        return DiskPlan(size_gib, kind=context.machine.boot_disk)
     included, per_mib_s = (context.catalog.storage_limit("ebs-gp3", limit) for limit in ("included_iops", "iops_per_mib_s"))
     return DiskPlan(size_gib, iops=max(included, mib_s * per_mib_s), throughput_mib_s=mib_s)

@@ -53,9 +53,15 @@ def _blueprint(key: str, *defaults: object) -> Callable[[SpecContext], Iterable[
     return find
 
 
+def _lacks(context: SpecContext, option: str) -> bool:
+    """Whether a place is on a cloud that has the option for no stack; some have it for boxes only."""
+    is_box = context.spec.blueprint.kind == "box"
+    return any(not supports(place.cloud, option) and not (is_box and supports(place.cloud, "box.alerts")) for _, place in context.places)
+
+
 def _safety(context: SpecContext) -> list[At]:
     """Switches of the blueprint that are off, where a place is on a cloud without them; a fleet has TLS and an API key on every cloud."""
-    lacking = any(not supports(place.cloud, "blueprint.safety") for _, place in context.places)
+    lacking = _lacks(context, "blueprint.safety")
     everywhere, chosen = {"require_api_key", "require_tls"}, context.spec.blueprint.safety
     changed = chosen.model_dump(exclude=everywhere) != Safety().model_dump(exclude=everywhere)
     return [At() / "blueprint" / "safety"] if lacking and changed else []
@@ -63,8 +69,7 @@ def _safety(context: SpecContext) -> list[At]:
 
 def _mail(context: SpecContext) -> list[At]:
     """Addresses that no service sends to: the cloud has no alerts by e-mail, and Alertmanager needs a mail server."""
-    lacking = any(not supports(place.cloud, "blueprint.notify") for _, place in context.places)
-    blueprint = context.spec.blueprint
+    lacking, blueprint = _lacks(context, "blueprint.notify"), context.spec.blueprint
     return [At() / "blueprint" / "notify"] if lacking and blueprint.emails and not blueprint.smtp else []
 
 
@@ -114,9 +119,12 @@ TABLE = (
     ),
     NotYet("N-13", "A price file", _pricing("file"), "write your discount in pricing.discounts"),
     NotYet("N-14", "blueprint.nodes outside AWS", _blueprint("nodes", Nodes()), "leave it out"),
-    NotYet("N-15", "blueprint.safety outside AWS", _safety, "leave it out"),
+    NotYet("N-15", "blueprint.safety outside AWS and boxes", _safety, "leave it out, or set `kind: box` for one machine"),
     NotYet(
-        "N-16", "An e-mail address in blueprint.notify outside AWS without blueprint.smtp", _mail, "set `smtp`, or use slack or webhook"
+        "N-16",
+        "An e-mail address in blueprint.notify outside AWS without blueprint.smtp",
+        _mail,
+        "set `smtp`, or use slack or webhook; a box on Google Cloud (`kind: box`) needs none of them",
     ),
     NotYet("N-17", "ssh_from without a box", _ssh, "leave it out, and use Session Manager"),
     NotYet(

@@ -86,7 +86,7 @@ def alerts_have_recipients(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "guard" / "emails", fix, "No alert recipients are configured")
 
 
-@rule("R-37", Level.WARNING, "https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-managing-costs.html")
+@rule("R-37", Level.WARNING, "https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-managing-costs.html", on=AWS)
 def budget_is_set(plan: StackPlan) -> Iterator[Violation]:
     """A stack has a budget, which requires a cost goal in the spec."""
     if plan.guard and plan.guard.budget_usd_per_month is None:

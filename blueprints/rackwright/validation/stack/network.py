@@ -23,7 +23,9 @@ def subnets_fit(plan: StackPlan) -> Iterator[Violation]:
         ranges += [(at / "cidr", subnet.name, ip_network(subnet.cidr))] if subnet.cidr else []
         ranges += [(at / "secondary", f"{subnet.name}/{name}", ip_network(cidr)) for name, cidr in subnet.secondary]
     further = At() / "network" / "accelerator_networks"
-    ranges += [(further / i / "cidr", each.name, ip_network(each.cidr)) for i, each in enumerate(plan.network.accelerator_networks)]
+    for i, each in enumerate(plan.network.accelerator_networks):
+        ranges.append((further / i / "cidr", each.name, ip_network(each.cidr)))
+        ranges += [(further / i / "further_cidrs" / n, f"{each.name}-{n + 1}", ip_network(c)) for n, c in enumerate(each.further_cidrs)]
     for (at, name, one), (_, other_name, other) in combinations(ranges, 2):
         if one.overlaps(other):
             yield Violation(at, f"use {_after(one, other)} for {other_name}", f"Subnet {name} ({one}) overlaps {other_name} ({other})")

@@ -247,7 +247,18 @@ def budget(request: ResourceRequest) -> tuple[str, Outputs]:
     return f"billingAccounts/{request.get('billingAccount', '')}/budgets/{budget}", {"name": budget}
 
 
+@entry(MAKERS, "gcp:secretmanager/secret:Secret")
+def secret(request: ResourceRequest) -> tuple[str, Outputs]:
+    name = f"projects/{project(request)}/secrets/{request.get('secretId', '')}"
+    return name, {"name": name, "createTime": request.context.now}
+
+
 MAKERS |= {
+    "gcp:secretmanager/secretIamMember:SecretIamMember": _member("secretId"),
+    "gcp:secretmanager/secretVersion:SecretVersion": lambda request: (
+        f"{request.get('secret', '')}/versions/1",
+        {"name": f"{request.get('secret', '')}/versions/1", "version": "1", "enabled": True},
+    ),
     "gcp:compute/attachedDisk:AttachedDisk": lambda request: (
         f"{request.get('instance', '')}/{str(request.get('disk', '')).rpartition('/')[2]}",
         {},

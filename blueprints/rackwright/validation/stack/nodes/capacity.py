@@ -11,6 +11,8 @@ from rackwright.stackplan.capacity import flex_start_max_run_s
 from rackwright.validation.stack.registry import accelerators, catalog_rule, pools, rule
 
 FLEX = "https://cloud.google.com/kubernetes-engine/docs/concepts/dws"
+FLEX_BOX_LEAST_S = 600
+"""https://docs.cloud.google.com/ai-hypercomputer/docs/create/create-mig"""
 RESERVED_MODES = ("capacity-block", "reservation", "calendar")
 ON_DEMAND_MODES = ("reservation", "calendar")
 """Reservations hold machines that are sold on demand."""
@@ -57,8 +59,14 @@ def reservation_is_identified(plan: StackPlan) -> Iterator[Violation]:
 
 @catalog_rule("V-69", Level.ERROR, FLEX)
 def flex_start_scales_from_zero(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Flex-start pools start with 0 nodes and set a maximum run time of at most 7 days."""
-    longest_s = flex_start_max_run_s(catalog)
+    """Flex-start pools start with 0 nodes. They, and a flex-start box, set a maximum run time of at most 7 days; a box of 10 minutes at
+    least."""
+    longest_s, box = flex_start_max_run_s(catalog), plan.box
+    if box and box.capacity.mode == "flex-start" and not FLEX_BOX_LEAST_S <= (box.capacity.max_run_s or 0) <= longest_s:
+        run = "no maximum run time" if box.capacity.max_run_s is None else f"a maximum run time of {box.capacity.max_run_s} s"
+        message = f"The flex-start box has {run}; the range is {FLEX_BOX_LEAST_S} to {longest_s} s ({longest_s // 86400} days)"
+        near = min(max(box.capacity.max_run_s or longest_s, FLEX_BOX_LEAST_S), longest_s)
+        yield Violation(At() / "box" / "capacity" / "max_run_s", f"set it to {near}", message)
     for at, pool in accelerators(plan):
         capacity = pool.capacity
         if capacity.mode != "flex-start":

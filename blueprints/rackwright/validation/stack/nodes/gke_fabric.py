@@ -68,10 +68,10 @@ def managed_networks_are_alone(plan: StackPlan, catalog: Catalog) -> Iterator[Vi
 
 @rule("V-66", Level.ERROR, MULTI_NETWORK, invariant=True, on=GCP)
 def networks_have_objects(plan: StackPlan) -> Iterator[Violation]:
-    """Each accelerator network has a Network and a GKENetworkParamSet of its name, with its device mode."""
+    """Each accelerator network of a cluster has a Network and a GKENetworkParamSet of its name, with its device mode."""
     modes = {m.body["metadata"]["name"]: m.body["spec"]["deviceMode"] for _, m in manifests(plan, "GKENetworkParamSet")}
     named = {m.body["metadata"]["name"] for _, m in manifests(plan, "Network")}
-    for index, network in enumerate(plan.network.accelerator_networks):
+    for index, network in enumerate(plan.network.accelerator_networks if plan.cluster else ()):
         if network.name not in named or modes.get(network.name) != network.device_mode:
             message = f"Network {network.name} of mode {network.device_mode} has no Kubernetes network with this mode"
             yield Violation(NETWORKS / index, "add its Network and GKENetworkParamSet", message)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rackwright.catalog.read import Catalog
+from rackwright.catalog.release.pinned_versions import pinned_versions
 from rackwright.clouds import AWS, EKS, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -18,9 +19,10 @@ FAMILIES = ("al2023", "bottlerocket")
 AMI = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
 USER_DATA_BYTES = 16 * 1024
 """Raw, before base64."""
-BOX_DRIVERS = {"gpu": ("Nvidia",), "neuron": ("Neuron",)}
-"""Words in the names of Amazon's images that contain such drivers."""
-ARM = ("ARM64", "arm64")
+BOX_DRIVERS = {"gpu": ("nvidia",), "neuron": ("neuron",)}
+"""Words in the names, in lower case, of images of Amazon and Canonical that contain such drivers."""
+ARM = "arm64"
+OWN_IMAGE = {False: "an AMI ID", True: "an image of your project"}
 TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 ACCELERATED = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
 EFA_DEVICES = "https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html"
@@ -30,13 +32,17 @@ EFA_DEVICES = "https://docs.aws.amazon.com/eks/latest/userguide/device-managemen
 def box_image_fits_machine(plan: StackPlan) -> Iterator[Violation]:
     """A box's image contains the drivers of its accelerators and matches its CPU architecture."""
     box = plan.box
-    pinned = box_image(box.kind, box.cpu_arch) if box else ""
-    if box is None or box.image.startswith("ami-") or not pinned:
+    cloud = profile(plan.place.cloud)
+    pinned = box_image(box.kind, box.cpu_arch, cloud.box_images) if box else ""
+    if box is None or not pinned:
         return
-    fix, at = f"use {pinned!r}, or an AMI ID", At() / "box" / "image"
-    if not all(word in box.image for word in BOX_DRIVERS.get(box.kind, ())):
+    released = {row.version.rpartition("/")[0] for row in pinned_versions("box-image").values()}
+    if box.image.startswith("ami-") or ("/" in box.image and box.image.rpartition("/")[0] not in released):
+        return
+    name, fix, at = box.image.lower(), f"use {pinned!r}, or {OWN_IMAGE[bool(cloud.box_images)]}", At() / "box" / "image"
+    if not all(word in name for word in BOX_DRIVERS.get(box.kind, ())):
         yield Violation(at, fix, f"Image {box.image!r} contains no {box.kind} drivers, which {box.machine} needs")
-    if any(word in box.image for word in ARM) != (box.cpu_arch == "arm64"):
+    if (ARM in name) != (box.cpu_arch == ARM):
         yield Violation(at, fix, f"Image {box.image!r} does not match the architecture of {box.machine}, {box.cpu_arch}")
 
 

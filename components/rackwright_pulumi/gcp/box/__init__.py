@@ -1,0 +1,12 @@
+"""One machine of Compute Engine with its disks."""
+
+from typing import TYPE_CHECKING
+
+from rackwright.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from rackwright_pulumi.gcp.box.box import GcpBox, GcpBoxArgs
+
+__all__ = ["GcpBox", "GcpBoxArgs"]
+if not TYPE_CHECKING:  # with it, type checkers accept misspelt names
+    __getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright_pulumi.gcp.box.box"))
