@@ -28,9 +28,3 @@ GKE = {
     "gke-roce": lambda: compiled(gke_training_case("a3-ultragpu-8g", capacity="spot")),
 }
 """Training clusters on GKE, by fabric."""
-
-
-def boxed():
-    """One GPU machine of Google Cloud as a box, which this release does not build."""
-    given, plan, chosen = gke_training_case(nodes=1)
-    return given.model_copy(update={"blueprint": given.blueprint.model_copy(update={"kind": "box"})}), plan, chosen

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 from rackwright.catalog.read import Catalog
-from rackwright.compile.compile import compile_plan
+from rackwright.compile.compile import PATHS, compile_plan
 from rackwright.diagnostics.errors import UserError
+from rackwright.stackplan import BlueprintKind
 from rackwright.validation.stack import check
 
-from tests import gke_plans, plans
+from tests import gce_plans, plans
 from tests.compile.found import manifest
 
 
@@ -196,13 +197,14 @@ def test_google_ai_zones_rank_last():
     assert pool.zones == ("us-central1-b",)
 
 
-def test_unsupported_blueprint_on_a_cloud_is_an_error():
+def test_unsupported_blueprint_on_a_cloud_is_an_error(monkeypatch):
     assert refused(plans.fleet_case({"min_replicas": 0, "scale_to_zero": True})) == ["V-92"]
     assert refused(plans.fleet_case({"engine": "tensorrt-llm"})) == ["C-engine"]
     assert refused(plans.fleet_case(parallelism=plans.ParallelLayout(tensor=2))) == ["C-wide-replica"]
-    assert refused(gke_plans.boxed()) == ["C-no-path"]
     assert refused(plans.training_case(blueprint={"kind": "box"})) == ["C-nodes"]
     assert refused(plans.tpu_case(machine="g2-standard-12")) == ["C-machine"]
+    monkeypatch.delitem(PATHS, (BlueprintKind.BOX, "gcp"))
+    assert refused(gce_plans.gce_box_case()) == ["C-no-path"]
 
 
 def test_a_bucket_of_another_cloud_is_rejected_with_a_fix():

@@ -5,6 +5,7 @@ from dataclasses import replace
 from rackwright import check
 from rackwright.catalog import Catalog
 from rackwright.catalog.release.pinned_versions import pinned_versions
+from rackwright.clouds import profiles
 from rackwright.compile.storage.lustre import with_lustre_interfaces
 from rackwright.stackplan.images import box_image
 
@@ -41,5 +42,8 @@ def test_the_efa_connections_of_a_file_system():
 
 def test_images_of_boxes_are_pinned_versions():
     rows = pinned_versions("box-image")
-    assert {box_image(*name.split("-")) for name in rows} == {row.version for row in rows.values()}
+    split = [(f"{prefix}-" if prefix else "", kind, arch) for *_, prefix, kind, arch in (("", *name.split("-")) for name in rows)]
+    assert {box_image(kind, arch, prefix) for prefix, kind, arch in split} == {row.version for row in rows.values()}
+    clouds = [cloud for cloud in profiles() if "box" in cloud.blueprints and not cloud.is_owned]
+    assert {prefix for prefix, *_ in split} == {cloud.box_images for cloud in clouds}
     assert box_image("neuron", "arm64") == ""

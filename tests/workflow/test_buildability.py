@@ -8,6 +8,7 @@ import pytest
 from rackwright import compile_plan, load, read, size
 from rackwright.catalog import Catalog
 from rackwright.cli.main import run
+from rackwright.compile.compile import PATHS
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem, Stage
 from rackwright.report.alternatives import frontier_rows
@@ -15,6 +16,7 @@ from rackwright.report.document.contents import contents
 from rackwright.report.plan_json import plan_json
 from rackwright.report.terminal.plan import order_text
 from rackwright.sizing.size import size as sized_by_goals
+from rackwright.stackplan import BlueprintKind
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rationale import rationale
 from rackwright.workflow.pipeline import Pipeline
@@ -39,7 +41,12 @@ infra:
     - {cloud: aws, account: "123456789012", regions: [us-east-1], capacity: {ordered: [on-demand]}}
 blueprint: {ttl: 3d, kind: box}
 """
-"""A box on Google Cloud is cheapest and cannot be built; one on AWS can."""
+"""A box on Google Cloud is cheapest. In a release that does not build it, one on AWS ranks first."""
+
+
+@pytest.fixture(autouse=True)
+def _no_box_on_google(monkeypatch):
+    monkeypatch.delitem(PATHS, (BlueprintKind.BOX, "gcp"))
 
 
 def test_buildable_candidates_rank_first_in_their_order():

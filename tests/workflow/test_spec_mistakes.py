@@ -11,7 +11,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Stage
 from rackwright.workflow.pipeline import Pipeline
 
-from tests import gke_plans, plans
+from tests import plans
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
@@ -76,5 +76,5 @@ def test_options_that_only_a_candidate_lacks_are_mistakes_of_the_spec(case, code
 
 def test_a_limit_of_this_release_stops_building_and_not_planning():
     with pytest.raises(UserError) as refused:
-        compile_plan(*gke_plans.boxed(), today=TODAY)
-    assert [(problem.code, problem.stage) for problem in refused.value.problems] == [("C-no-path", Stage.BUILD)]
+        compile_plan(*plans.tpu_case(machine="g2-standard-12"), today=TODAY)
+    assert [(problem.code, problem.stage) for problem in refused.value.problems] == [("C-machine", Stage.BUILD)]
