@@ -8,14 +8,14 @@ from rackwright.sizing.metrics import ParallelLayout
 from tests.plans import GCP, OFFICE, candidate, compiled, fit, spec, training_case
 
 
-def gke_training_case(machine: str = "a3-megagpu-8g", nodes: int = 4, place: dict | None = None, **more):
-    """The training cluster on GKE, on machines with TCPX, TCPXO or RoCE."""
+def gke_training_case(machine: str = "a3-megagpu-8g", nodes: int = 4, place: dict | None = None, storage: str | dict = "none", **more):
+    """The training cluster on GKE, on machines with TCPX, TCPXO or RoCE. storage: of the blueprint."""
     row = Catalog.default().machine(machine)
     given, plan, _ = training_case()
     workload = given.model_dump(mode="json", exclude_unset=True)["workloads"][0]
     workload = {key: value for key, value in workload.items() if key != "checkpoint"}
     del workload["data"]["uri"]
-    shape = {"ttl": "14d", "api_access": OFFICE, "kind": "training-cluster"}
+    shape = {"ttl": "14d", "api_access": OFFICE, "kind": "training-cluster", "storage": storage}
     layout = ParallelLayout(tensor=8, data=nodes, zero_stage=3)
     chosen = candidate(machine, row.accelerator, 8, nodes, fabric=str(row.fabric), parallelism=layout, **more)
     cluster = fit(chosen, 20)
@@ -25,6 +25,7 @@ def gke_training_case(machine: str = "a3-megagpu-8g", nodes: int = 4, place: dic
 GKE = {
     "gke-tcpx": lambda: compiled(gke_training_case("a3-highgpu-8g")),
     "gke-tcpxo": lambda: compiled(gke_training_case()),
+    "gke-lustre": lambda: compiled(gke_training_case(storage="lustre")),
     "gke-roce": lambda: compiled(gke_training_case("a3-ultragpu-8g", capacity="spot")),
 }
-"""Training clusters on GKE, by fabric."""
+"""Training clusters on GKE, by fabric; `gke-lustre` has a file system."""

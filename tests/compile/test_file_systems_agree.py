@@ -63,11 +63,12 @@ def compare(spec):
         assert shown.bytes == lustre.capacity_gib * GIB
         if lustre.kind == "ssd":
             tier = lustre.throughput_mb_s_per_tib
-            assert shown.tier == f"fsx-lustre-persistent2-{tier}{'-efa' * lustre.rdma}"
+            of_aws = stack.place.cloud == "aws"
+            assert shown.tier == (f"fsx-lustre-persistent2-{tier}{'-efa' * lustre.rdma}" if of_aws else f"managed-lustre-{tier}")
             assert shown.bytes_per_s == pytest.approx(tier * 1e6 * lustre.capacity_gib / 1024)
             line = lines[f"Lustre file system, {tier} MB/s per TiB"]
             assert line.quantity == lustre.capacity_gib
-            assert shown.usd_per_month == pytest.approx(line.unit_price_usd * line.quantity)
+            assert shown.usd_per_month == (line.unit_price_usd and pytest.approx(line.unit_price_usd * line.quantity))
         else:
             assert (shown.tier, shown.bytes_per_s) == ("fsx-lustre-intelligent-tiering", lustre.throughput_mb_s * 1e6)
             assert lines["Lustre file system in tiers: throughput"].quantity == lustre.throughput_mb_s
@@ -104,6 +105,14 @@ def test_the_plan_shows_a_described_file_system(options):
     data = yaml.safe_load((ROOT / "stacks" / "llama-70b-sft.yaml").read_text())
     data["blueprint"] = data.get("blueprint", {}) | {"kind": "training-cluster", "storage": {"lustre": options}}
     stack = compare(read(yaml.safe_dump(data)))
+    assert stack is not None
+    assert stack.lustre is not None
+
+
+@pytest.mark.parametrize("options", [{}, {"throughput": 125}, {"capacity": "18000 GiB", "throughput": 500}], ids=str)
+def test_the_plan_shows_a_described_file_system_on_google_cloud(options):
+    data = yaml.safe_load((ROOT / "stacks" / "llama-70b-gke.yaml").read_text())
+    stack = compare(read(yaml.safe_dump(data | {"blueprint": data["blueprint"] | {"storage": {"lustre": options}}})))
     assert stack is not None
     assert stack.lustre is not None
 

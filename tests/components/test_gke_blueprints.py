@@ -19,7 +19,7 @@ from tests.components.waits import all_before, longest_path
 from tests.graphs import recorded
 
 BLUEPRINTS = {"fleet": (InferenceFleet, plans.fleet_plan), "tpu": (TpuPod, plans.tpu_plan)} | {
-    name: (TrainingCluster, gke_plans.GKE[name]) for name in ("gke-tcpxo", "gke-roce")
+    name: (TrainingCluster, gke_plans.GKE[name]) for name in ("gke-tcpxo", "gke-roce", "gke-lustre")
 }
 TOPS = {f"rackwright:index:{kind.__name__}" for kind, _ in BLUEPRINTS.values()}
 NODE_POOL, RELEASE = "gcp:container/nodePool:NodePool", "kubernetes:helm.sh/v3:Release"
@@ -127,7 +127,9 @@ def test_a_teardown_removes_every_protection(graph):
 
 def test_exactly_the_resources_with_state_are_protected(graph):
     kinds = {node.type.rpartition(":")[2] for node in graph.nodes.values() if node.protect}
-    assert kinds == {"Network", "KeyRing", "CryptoKey", "Bucket", "Cluster", "Namespace"}
+    has_file_system = any(node.type == "gcp:lustre/instance:Instance" for node in graph.nodes.values())
+    volumes = {"Instance", "PersistentVolume", "PersistentVolumeClaim"} if has_file_system else set()
+    assert kinds == {"Network", "KeyRing", "CryptoKey", "Bucket", "Cluster", "Namespace"} | volumes
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)

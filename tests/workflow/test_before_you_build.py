@@ -94,7 +94,7 @@ def test_a_warning_is_listed_and_does_not_stop_an_update(private):
     assert "R-36" in {problem.code for problem in decided.before_you_build}
 
 
-BLOCKS = {"C-block": True, "D-secret": True, "R-03": True, "R-25": True, "R-36": False, "S-42": True, "V-115": True}
+BLOCKS = {"C-block": True, "D-secret": True, "R-03": True, "R-25": True, "R-36": False, "V-260": False, "S-42": True, "V-115": True}
 BLOCKS |= {
     "N-35": True,
     "S-111": True,

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import FORMATS, Accelerator, Availability, CapacityMode, Machine, Offering, Price, TpuSlice, Volume
-from rackwright.clouds import FSX, profile
+from rackwright.clouds import FSX, MANAGED_LUSTRE, profile
 from rackwright.units import TIB
 
 REFERENCE_REGIONS = ("us-east-1", "us-central1", "us-central2")
@@ -69,6 +69,12 @@ def slices(catalog: Catalog, machine_name: str) -> tuple[TpuSlice, ...]:
 def ssd_tiers(catalog: Catalog, rdma: bool = False) -> dict[int, Volume]:
     """MB/s per TiB -> tier of FSx for Lustre PERSISTENT_2 SSD, the only class with data repositories and EFA (V-49)."""
     rows = [row for row in catalog.volumes if row.tier.startswith("PERSISTENT_2 SSD") and row.rdma is rdma]
+    return {round(tier_bytes_per_s(row, TIB) / 1e6): row for row in rows}
+
+
+def managed_lustre_tiers(catalog: Catalog) -> dict[int, Volume]:
+    """MB/s per TiB -> tier of Managed Lustre, among them the dynamic one (V-55)."""
+    rows = [row for row in catalog.volumes if row.kind == "lustre" and row.name.startswith(MANAGED_LUSTRE)]
     return {round(tier_bytes_per_s(row, TIB) / 1e6): row for row in rows}
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 EKS, GKE = "eks", "gke"
 """Managed Kubernetes services."""
-FSX = "fsx"
-"""Amazon FSx for Lustre."""
+FSX, MANAGED_LUSTRE = "fsx", "managed-lustre"
+"""Services with Lustre file systems: Amazon FSx for Lustre, and Managed Lustre of Google Cloud."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,7 +41,8 @@ class CloudProfile:
     reserved_addresses: of every subnet. identity_endpoints: (CIDR, port) where a pod gets its cloud identity.
     earlier_pod_logs: clusters collected logs of pods before the option `pod_logs` existed.
     node_upgrade_command: of one pool, with {cluster} and {region}, where clusters hold upgrades of nodes; empty: node images are pinned.
-    managed_kubernetes: EKS or GKE; decides which rules apply to nodes. lustre_service: FSX; decides which sizes a file system can have.
+    managed_kubernetes: EKS or GKE; decides which rules apply to nodes. lustre_service: FSX or MANAGED_LUSTRE; decides which sizes a file
+    system can have.
     load_balancer_annotation: prefix of the annotations that configure a load balancer; empty: it is configured by other objects.
     pods_use_subnet: pods take addresses of the nodes' subnet, in prefixes on the nodes' interfaces; else of a secondary range.
     max_pods: kind of machine -> pods of a node, where they do not follow from its interfaces.

@@ -3,7 +3,7 @@
 import math
 import re
 
-from rackwright.clouds.base import GKE, CloudProfile
+from rackwright.clouds.base import GKE, MANAGED_LUSTRE, CloudProfile
 
 REGIONS = "https://cloud.google.com/compute/docs/regions-zones"
 
@@ -40,7 +40,9 @@ GCP = CloudProfile(
     bucket_prefixes=("goog",),
     bucket_words=("google",),
     has_bucket_folders=True,
-    supports=frozenset({"blueprint.gateway", "blueprint.ssh_from", "box.alerts", "capacity.reservation", "serve.sharing"}),
+    supports=frozenset(
+        {"blueprint.gateway", "blueprint.ssh_from", "blueprint.storage", "box.alerts", "capacity.reservation", "serve.sharing"}
+    ),
     # A part of a reservation is named by its block: https://cloud.google.com/ai-hypercomputer/docs/view-reserved-capacity
     reservation_id=(
         r"(projects/[a-z][-a-z0-9]{4,28}[a-z0-9]/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
@@ -55,6 +57,7 @@ GCP = CloudProfile(
     # cloud.google.com/kubernetes-engine/docs/how-to/upgrading-a-cluster#upgrading-nodes
     node_upgrade_command="gcloud container clusters upgrade {cluster} --node-pool POOL --location {region}",
     managed_kubernetes=GKE,
+    lustre_service=MANAGED_LUSTRE,
     # As in AI-Hypercomputer/xpk@367c838; each node reserves twice as many addresses.
     max_pods={"gpu": 32, "tpu": 15},
     # cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes; evictions below 100 MiB

@@ -67,10 +67,10 @@ class LustreOptions(Part):
     """Storage capacity, such as 4800 GiB."""
     throughput: Literal[125, 250, 500, 1000] | None = None
     """Throughput tier of an SSD file system, MB/s per TiB."""
-    tiering: Literal["ssd", "intelligent"] = "ssd"
-    """Storage class: provisioned SSD, or FSx Intelligent-Tiering."""
+    tiering: Literal["ssd", "intelligent", "dynamic"] = "ssd"
+    """Storage class: provisioned SSD, FSx Intelligent-Tiering (AWS), or the dynamic tier of Managed Lustre (Google Cloud)."""
     efa: Flag | None = None
-    """Connect clients over EFA; default: when the required throughput exceeds what TCP clients reach."""
+    """Connect clients over EFA (AWS); default: when the required throughput exceeds what TCP clients reach."""
 
 
 class LustreStorage(Part):
@@ -244,8 +244,8 @@ class Blueprint(Part):
     """Networks that may open SSH to a box, which has no public address: peered networks or a VPN. Session Manager needs no entry. Boxes on
     AWS only (N-17)."""
     storage: Storage = "auto"
-    """Shared file system of the nodes; `auto`: FSx for Lustre, or only a bucket where the run costs less. Options of `lustre`: AWS only
-    (N-21)."""
+    """Shared file system of the nodes; `auto`: FSx for Lustre or Managed Lustre, or only a bucket where the run costs less. Clouds
+    only (N-21)."""
     safety: Safety = Safety()
     """Protections of data and cost; AWS only (N-15)."""
     notify: tuple[Receiver, ...] = ()

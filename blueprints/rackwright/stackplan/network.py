@@ -72,6 +72,8 @@ class NetworkPlan:
     """In the order of the machines' interfaces"""
     is_isolated: Annotated[bool, IF_SET] = False
     """Machines do not call each other: no firewall rule opens the network's own ranges (GCP)."""
+    private_services_cidr: str = ""
+    """Range of managed services that are peered with the network (GCP private services access); empty: none."""
 
     @property
     def endpoint_zones(self) -> tuple[str, ...]:

@@ -24,8 +24,9 @@ class BucketPlan:
 
 @dataclass(frozen=True)
 class LustrePlan:
-    """An FSx for Lustre file system. kind `ssd`: throughput_mb_s_per_tib is part of the capacity. kind `tiered`: capacity grows with the
-    data (capacity_gib is the estimate for the bill), throughput_mb_s is provisioned, and cache_gib is an SSD read cache (0: none).
+    """A Lustre file system. kind `ssd`: throughput_mb_s_per_tib is part of the capacity. kind `tiered`: capacity grows with the data
+    (capacity_gib is the estimate for the bill), throughput_mb_s is provisioned, and cache_gib is an SSD read cache (0: none). kind
+    `dynamic`: the dynamic tier of Managed Lustre, whose rate throughput_mb_s_per_tib is not provisioned.
     """
 
     capacity_gib: int
@@ -36,7 +37,7 @@ class LustrePlan:
     rdma: bool = False
     backup_days: int = 7
     kind: str = "ssd"
-    """ssd | tiered (FSx for Lustre Intelligent-Tiering)"""
+    """ssd | tiered (FSx for Lustre Intelligent-Tiering) | dynamic (Managed Lustre)"""
     throughput_mb_s: int | None = None
     cache_gib: int = 0
     metadata_iops: int | None = None
@@ -50,6 +51,8 @@ class LustrePlan:
     """Throughput that the run needs. None: not known."""
     volume: str = ""
     """Name of its tier in the catalog; in plans without it that of the embedded catalog, empty for a tier that is not sold."""
+    mount_name: str = ""
+    """Name under which clients mount it; empty where the service assigns one."""
 
     def __post_init__(self) -> None:
         if self.volume:

@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from rackwright.catalog import Catalog
-from rackwright.catalog.query import ssd_tiers
+from rackwright.catalog.query import managed_lustre_tiers, ssd_tiers
 from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import FSX, profile
 from rackwright.compile import compile_plan
@@ -257,7 +257,7 @@ def recorded_file_system(decision: Decision, spec: Spec, catalog: Catalog) -> Lu
     None for a tier that the catalog does not have: the file was edited by hand.
     """
     if size := decision.file_system:
-        known = not size.ssd_tier or size.ssd_tier in ssd_tiers(catalog, size.efa)
+        known = not size.ssd_tier or size.ssd_tier in ssd_tiers(catalog, size.efa) | managed_lustre_tiers(catalog)
         return size if known and size.volume in catalog.volume_by_name else None
     if decision.plan.storage.in_bucket:
         return None

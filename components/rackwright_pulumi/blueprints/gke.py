@@ -15,6 +15,7 @@ from rackwright_pulumi.gcp.cluster import GcpCluster
 from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpWorkloadIdentity
 from rackwright_pulumi.gcp.network import GcpNetwork
 from rackwright_pulumi.gcp.pool import GcpPool
+from rackwright_pulumi.gcp.private_services import GcpPrivateServices
 from rackwright_pulumi.gcp.storage import GcpStorage
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 from rackwright_pulumi.naming import child
@@ -36,12 +37,11 @@ class GkeParts:
     ):
         if plan.place.cloud != CLOUD:
             raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", CLOUD)
-        if plan.lustre:
-            raise Unsupported("Lustre on GKE", "lustre", "buckets mounted with the object-store-mount add-on")
         self.parent, self.name, self.plan, self.teardown = parent, name, plan, teardown
         self.child_opts = ResourceOptions(parent=parent)
         self.network = self.build_network()
         self.further = self.build_accelerator_networks()
+        self.services = self.build_private_services()
         number = project_number or get_project_output(project_id=self.network.project, opts=InvokeOutputOptions(parent=parent)).number
         self.storage = self.build_storage(number)
         self.bucket_names: Output[Mapping[str, str]] = Output.all(**self.storage.bucket_names)
@@ -91,6 +91,20 @@ class GkeParts:
             self.child_opts,
         )
 
+    def build_private_services(self) -> GcpPrivateServices | None:
+        """Access to managed services in the network; None for a plan without a range for them."""
+        if not self.plan.network.private_services_cidr:
+            return None
+        return GcpPrivateServices(
+            child(self.name, "services"),
+            {
+                "cidr": self.plan.network.private_services_cidr,
+                "project": self.network.project,
+                "network_id": self.network.network_id,
+            },
+            self.child_opts,
+        )
+
     def build_storage(self, number: Input[str]) -> GcpStorage:
         return GcpStorage(
             child(self.name, "storage"),
@@ -102,6 +116,8 @@ class GkeParts:
                 "project_number": number,
                 "region": self.plan.place.region,
                 "teardown": self.teardown,
+                "lustre": self.plan.lustre,
+                "network_id": (self.services or self.network).network_id,
             },
             self.child_opts,
         )
@@ -185,7 +201,7 @@ class GkeParts:
 
     def _refs(self, grants: GcpWorkloadIdentity) -> dict[str, RefValue]:
         """Values of all Refs of a plan (rackwright.stackplan)."""
-        names = self.storage.bucket_names
+        names, files = self.storage.bucket_names, self.storage.lustre
         vpcs, subnets = (self.further.vpcs, self.further.subnets) if self.further else ({}, {})
         return {
             "cluster.name": self.cluster.cluster_name,
@@ -197,6 +213,7 @@ class GkeParts:
             "place.account": self.network.project,
             "place.project": self.network.project,
             "place.region": self.plan.place.region,
+            **({"lustre.id": files.id, "lustre.dns_name": files.ip_address, "lustre.mount_name": files.mount_name} if files else {}),
             **{f"network.accelerator.{key}.vpc": vpc for key, vpc in vpcs.items()},
             **{f"network.accelerator.{key}.subnet": subnet for key, subnet in subnets.items()},
             **{f"bucket.{key}.name": name for key, name in names.items()},

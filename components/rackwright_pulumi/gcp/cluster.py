@@ -12,6 +12,7 @@ from pulumi_gcp.container import (
     ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs,
     ClusterAddonsConfigGcsFuseCsiDriverConfigArgs,
     ClusterAddonsConfigHttpLoadBalancingArgs,
+    ClusterAddonsConfigLustreCsiDriverConfigArgs,
     ClusterClusterAutoscalingArgs,
     ClusterClusterAutoscalingAutoProvisioningDefaultsArgs,
     ClusterClusterAutoscalingAutoProvisioningDefaultsManagementArgs,
@@ -239,14 +240,15 @@ def _security(args: GcpClusterArgs) -> dict[str, Any]:
 
 def _addons(plans: tuple[AddonPlan, ...]) -> ClusterAddonsConfigArgs:
     """Disks, load balancing and the plan's add-ons. Raises Unsupported for an unknown add-on."""
-    for plan in plans:
-        if plan.name != "object-store-mount":
-            raise Unsupported(f"add-on {plan.name} on GKE", "addons", "object-store-mount, or a Helm release")
-    mount = ClusterAddonsConfigGcsFuseCsiDriverConfigArgs(enabled=True) if plans else None
+    names = {plan.name for plan in plans}
+    for name in sorted(names - {"object-store-mount", "lustre"}):
+        raise Unsupported(f"add-on {name} on GKE", "addons", "object-store-mount, lustre, or a Helm release")
+    mount = ClusterAddonsConfigGcsFuseCsiDriverConfigArgs(enabled=True) if "object-store-mount" in names else None
     return ClusterAddonsConfigArgs(
         http_load_balancing=ClusterAddonsConfigHttpLoadBalancingArgs(disabled=False),
         gce_persistent_disk_csi_driver_config=ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs(enabled=True),
         gcs_fuse_csi_driver_config=mount,
+        lustre_csi_driver_config=ClusterAddonsConfigLustreCsiDriverConfigArgs(enabled=True) if "lustre" in names else None,
     )
 
 

@@ -37,6 +37,8 @@ SERVICES = {
     "metrics": "monitoring",
     "machine-access": "iap",
     "secrets": "secretmanager",
+    "private-services": "servicenetworking",
+    "file-system": "lustre",
 }
 """Name in the plan to the API."""
 PROTOCOLS = ("tcp", "udp", "icmp")

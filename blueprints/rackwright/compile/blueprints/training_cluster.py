@@ -47,7 +47,7 @@ def training_plan(context: CompileContext) -> StackPlan:
     pool, everything, machine = pools[0], (system_pool(context, place), *clients), context.machine
     releases = _releases(context, clients, has_fallback=len(sized) > 1)
     addons = eks_addons(*(["lustre"] if file_system else []))
-    volumes = lustre_volume(file_system, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
+    volumes = lustre_volume(file_system, place.cloud, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
     return StackPlan(
         name=context.spec.name,
         kind=BlueprintKind.TRAINING_CLUSTER,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from rackwright.catalog.rows import FabricLayout
 from rackwright.compile.blueprints.training_cluster import ACCOUNT, team_objects
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
+from rackwright.compile.kubernetes.cluster import GKE_SERVICES, LUSTRE_SERVICES, cluster_plan, namespaces, version_pins
 from rackwright.compile.kubernetes.gcp.fabric import fabric_objects, fabric_rights
 from rackwright.compile.kubernetes.gcp.storage_class import storage_classes
 from rackwright.compile.kubernetes.tenancy import NO_RIGHTS
@@ -22,15 +22,18 @@ from rackwright.compile.operators.queues import HOST_LABEL, QueueQuota, queues
 from rackwright.compile.operators.system_queue import system_queue
 from rackwright.compile.operators.versions import FABRIC_IMAGES
 from rackwright.compile.storage.buckets import bucket_plans, grants
+from rackwright.compile.storage.lustre import lustre_plan, lustre_volume
 from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, ReleasePlan, StackPlan
 from rackwright.stackplan.labels import MANAGED_NETWORKS_LABEL, RDMA_DEVICE_CLASS, RDMA_RESOURCE
 
 
 def gke_training_plan(context: CompileContext) -> StackPlan:
     place, buckets, layout = place_plan(context), bucket_plans(context), _layout(context)
-    network = gke_network(place, context.machine.fabric, layout=layout)
+    file_system = lustre_plan(context, place.zone, buckets)
+    network = gke_network(place, context.machine.fabric, layout=layout, has_file_system=file_system is not None)
     pool = _pool(context, place, layout)
     pools, storage = (system_pool(context, place), pool), storage_classes(context.spec.name, (pool,))
+    volumes = lustre_volume(file_system, place.cloud, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
     releases = _releases(context, storage[0], pool)
     return StackPlan(
         name=context.spec.name,
@@ -40,10 +43,11 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
         key=KeyPlan(),
         tags=context.tags,
         buckets=buckets,
+        lustre=file_system,
         identities=(IdentityPlan("trainer", grants(buckets), context.namespace, ACCOUNT),),
         cluster=replace(cluster_plan(context), multi_network=True),  # cannot be turned on when the run grows to several machines
         pools=pools,
-        addons=gke_addons(),
+        addons=gke_addons(*(["lustre"] if file_system else [])),
         namespaces=namespaces({context.namespace: pool.pod_security}, releases),
         releases=releases,
         manifests=team_objects(
@@ -60,10 +64,11 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
             *system_queue(context.catalog, place.cloud, pools[0], (pool.resource,), context.namespace),
             *(fabric_objects(pool, layout, network.accelerator_networks, context.namespace) if layout else ()),
             *storage,
+            *volumes,
             metrics_priority(),
             rights=fabric_rights(layout.fabric, pool.accelerator_count) if layout else NO_RIGHTS,
         ),
-        services=GKE_SERVICES,
+        services=(*GKE_SERVICES, *(LUSTRE_SERVICES if file_system else ())),
         expected_fabric=fabric_expectation(context.machine),
         pins=version_pins(releases, tuple(FABRIC_IMAGES.items()) if layout else ()),
         expires_on=context.expires_on,

@@ -12,6 +12,8 @@ from rackwright.stackplan.namespaces import OPERATOR_NAMESPACES
 
 GKE_SERVICES = ("projects", "compute", "cluster", "identity", "keys", "object-store", "registry", "logs", "metrics")
 """Required cloud APIs. `projects` (Cloud Resource Manager) returns the project's number and roles; it is off in new projects."""
+LUSTRE_SERVICES = ("private-services", "file-system")
+"""Further cloud APIs of a file system on Google Cloud."""
 
 
 def cluster_plan(context: CompileContext, gateway_api: bool = False) -> ClusterPlan:

@@ -21,6 +21,8 @@ GCP_NODES, GCP_PODS, GCP_SERVICES, GCP_PROXY = "192.168.0.0/18", "10.4.0.0/14", 
 GCE_BOX_NODES = "192.168.0.0/24"
 ACCELERATOR_CIDR = "192.168.128.0/17"
 """Of the accelerators' networks: eight with a /20 each."""
+GCP_PRIVATE_SERVICES = "192.168.80.0/20"
+"""Of file systems. A Managed Lustre instance takes a /23: https://docs.cloud.google.com/managed-lustre/docs/vpc"""
 GCP_MTU = 8896
 """Bytes; the maximum on GCP (cluster-toolkit uses it for accelerators)."""
 
@@ -95,14 +97,17 @@ def eks_network(place: PlacePlan, fabric: str) -> NetworkPlan:
     return NetworkPlan(AWS_CIDR, subnets, private_endpoints=EKS_ENDPOINTS, fabric=fabric, self_reachable=fabric == "efa")
 
 
-def gke_network(place: PlacePlan, fabric: str, proxy: bool = False, layout: FabricLayout | None = None) -> NetworkPlan:
+def gke_network(
+    place: PlacePlan, fabric: str, proxy: bool = False, layout: FabricLayout | None = None, has_file_system: bool = False
+) -> NetworkPlan:
     """Nodes with pods and services in their own ranges. proxy: with a subnet of regional load balancers. layout: of a machine for whose
-    interfaces the stack makes networks."""
+    interfaces the stack makes networks. has_file_system: with a range of managed services."""
     further = accelerator_networks(layout) if layout else ()
     nodes = SubnetPlan("nodes", GCP_NODES, place.zone, secondary=(("pods", GCP_PODS), ("services", GCP_SERVICES)))
     proxies = (SubnetPlan("proxy", GCP_PROXY, place.zone, purpose="proxy"),) if proxy else ()
     mtu = further[0].mtu if further else GCP_MTU
-    return NetworkPlan(GCP_CIDR, (nodes, *proxies), fabric=fabric, mtu=mtu, accelerator_networks=further)
+    services = GCP_PRIVATE_SERVICES if has_file_system else ""
+    return NetworkPlan(GCP_CIDR, (nodes, *proxies), fabric=fabric, mtu=mtu, accelerator_networks=further, private_services_cidr=services)
 
 
 def accelerator_networks(layout: FabricLayout) -> tuple[AcceleratorNetworkPlan, ...]:

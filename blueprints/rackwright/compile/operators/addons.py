@@ -22,5 +22,6 @@ def eks_addons(*optional: str) -> tuple[AddonPlan, ...]:
     return tuple(AddonPlan(n, EKS_ADDONS[n], needs_nodes=n not in BEFORE_NODES, values=VALUES.get(n, ())) for n in names)
 
 
-def gke_addons() -> tuple[AddonPlan, ...]:
-    return (AddonPlan("object-store-mount", ""),)
+def gke_addons(*optional: str) -> tuple[AddonPlan, ...]:
+    """The driver of buckets, and those of OPTIONAL that are named; GKE selects the versions."""
+    return tuple(AddonPlan(name, "") for name in ("object-store-mount", *optional))

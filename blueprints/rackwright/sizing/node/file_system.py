@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from rackwright.catalog import query
 from rackwright.catalog.query import INTELLIGENT_TIERING
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine, Volume
+from rackwright.clouds import MANAGED_LUSTRE, profile
 from rackwright.diagnostics.errors import CatalogError
 from rackwright.sizing.blueprint_kind import blueprint_kind
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
@@ -18,18 +19,22 @@ from rackwright.sizing.node.lustre_throughput import (
     SERVICE,
     TCP,
     LustreClients,
+    LustreSize,
     LustreThroughput,
     lustre_clients,
     lustre_interfaces,
     lustre_throughput,
+    needed_bytes,
     servers_needed,
 )
+from rackwright.sizing.node.managed_lustre import managed_lustre_size
 from rackwright.sizing.node.requirements import FileSystem
 from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Candidate, SizingPlan, StorageNeed
 from rackwright.spec.blueprint import LustreOptions, LustreStorage, OwnImage
 from rackwright.spec.spec import Spec
-from rackwright.units import GIB, MIB, TIB
+from rackwright.spec.workload import TRAINING
+from rackwright.units import GIB, MIB
 
 DATA_DISK_MIN_GIB, DATA_DISK_STEP_GIB = 100, 10
 TIMES = (1, 2, 4, 8, 16, 32)
@@ -38,19 +43,6 @@ NEARLY_USD, NEARLY_SHARE = 1.0, 0.001
 """Difference in the cost of a run, US dollars and share of its machines, below which the smaller storage is taken; rackwright's choice."""
 DEFAULT_OPTIONS = LustreOptions()
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class LustreSize:
-    """An FSx for Lustre file system. volume: name of its tier in the catalog. ssd_tier: MB/s per TiB, 0 for Intelligent-Tiering, which
-    has throughput_mb_s and cache_gib."""
-
-    capacity_gib: int
-    volume: str
-    ssd_tier: int = 0
-    efa: bool = False
-    throughput_mb_s: int | None = None
-    cache_gib: int = 0
 
 
 def reads_over_efa(machine: Machine, image: str) -> bool:
@@ -95,8 +87,8 @@ def _disk_rate_usd(mib_s: int, catalog: Catalog) -> float:
 def lustre_size(
     spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Machine, catalog: Catalog, recorded: LustreSize | None = None
 ) -> LustreSize | None:
-    """The file system of a training cluster on AWS: the spec's options, and for the rest the size that holds the run's data, delivers its
-    throughput to these machines, and costs the run least. None where the spec disables it, and for `auto` where a bucket is cheaper.
+    """The file system of a training cluster in a cloud: the spec's options, and for the rest the size that holds the run's data, delivers
+    its throughput to these machines, and costs the run least. None where the spec disables it, and for `auto` where a bucket is cheaper.
 
     Sizes in the spec are used unchanged; rules reject those that are not sold. recorded: the file system of a running stack, whose tier
     and network stay, because changing them replaces it; it only grows. One with EFA stays only with machines and images that use EFA.
@@ -104,6 +96,11 @@ def lustre_size(
     options = _options(spec)
     if options is None:
         return None
+    if profile(candidate.cloud).lustre_service == MANAGED_LUSTRE:
+        clients, by_default = lustre_clients(machine, candidate.nodes, 0, catalog), spec.blueprint.storage == "auto" and recorded is None
+        if by_default and (plan.storage.in_bucket or not isinstance(spec.workload, TRAINING)):
+            return None
+        return managed_lustre_size(plan, options, clients, catalog, recorded)
     if recorded and bool(recorded.ssd_tier) == (options.tiering == "ssd") and (_able(spec, machine) or not recorded.efa):
         return _grown(plan, options, recorded, catalog)
     if uses_bucket(spec, plan):
@@ -187,7 +184,7 @@ def _grown(plan: SizingPlan, options: LustreOptions, recorded: LustreSize, catal
     row = query.ssd_tiers(catalog, efa)[tier]
     if options.capacity is not None:
         return LustreSize(round(options.capacity / GIB), row.name, tier, efa)
-    wanted = row.allowed_bytes(max(_ssd_bytes(need, row), recorded.capacity_gib * GIB)) or 0
+    wanted = row.allowed_bytes(max(needed_bytes(need, row), recorded.capacity_gib * GIB)) or 0
     return LustreSize(max(recorded.capacity_gib, wanted // GIB), row.name, tier, efa)
 
 
@@ -202,17 +199,11 @@ def _ssd(plan: SizingPlan, options: LustreOptions, efa: bool, clients: LustreCli
     return found
 
 
-def _ssd_bytes(need: StorageNeed, tier: Volume) -> float:
-    """Bytes of a tier that hold the data and are rated for the throughput."""
-    for_throughput = need.throughput_bytes_per_s / (query.tier_bytes_per_s(tier, TIB) or 1) * TIB
-    return max(need.capacity_bytes * NODE_ASSUMPTIONS.file_system_headroom, for_throughput)
-
-
 def _delivering_bytes(need: StorageNeed, tier: Volume, clients: LustreClients) -> float:
-    """As `_ssd_bytes`, with servers for all of the throughput that the network of the clients can take."""
+    """As `needed_bytes`, with servers for all of the throughput that the network of the clients can take."""
     reachable = min(need.throughput_bytes_per_s, clients.total_bytes_per_s)
     servers = servers_needed(reachable, clients)
-    return max(_ssd_bytes(replace(need, throughput_bytes_per_s=reachable), tier), (servers - 1) * (tier.server_bytes or 0) + 1)
+    return max(needed_bytes(replace(need, throughput_bytes_per_s=reachable), tier), (servers - 1) * (tier.server_bytes or 0) + 1)
 
 
 def usd_per_month(size: LustreSize, catalog: Catalog) -> float:
@@ -269,7 +260,7 @@ def planned_file_system(
         limit = Note(NoteKind.DISK_LIMIT, {"gb_per_s": rate_mib_s * MIB / 1e9})
         slow = (limit,) if rate_mib_s * MIB < need.throughput_bytes_per_s else ()
         return FileSystem("ebs-gp3", size_gib * GIB, rate_mib_s * MIB, usd, basis=(storage_note(NoteKind.DATA_DISK, need), *slow))
-    if kind == "training-cluster" and any(row.name in sold for row in query.ssd_tiers(catalog).values()):
+    if kind == "training-cluster" and profile(candidate.cloud).lustre_service:
         size = lustre_size(spec, plan, candidate, machine, catalog, recorded)
         if size is None:
             return None
@@ -289,7 +280,7 @@ def _planned_lustre(plan: SizingPlan, size: LustreSize, clients: LustreClients, 
         None if price is None else size.capacity_gib * GIB * price,
         basis=(storage_note(NoteKind.SHARED_FILE_SYSTEM, plan.storage),),
         client_bytes_per_s=clients.bytes_per_s,
-        client_interface="EFA" if clients.over == EFA else "ENA",
+        client_interface=clients.interface,
         delivered_bytes_per_s=found.bytes_per_s,
         limit=found.note,
         checkpoint_s=plan.facts.checkpoint_bytes / found.bytes_per_s,

@@ -1,7 +1,8 @@
-"""Throughput that an FSx for Lustre file system delivers: the least of its tier, its clients and its servers.
+"""Throughput that a Lustre file system delivers: the least of its tier, its clients and its servers.
 
 Sizing, plan, report and rules use `lustre_throughput` only. Limits: storage_limits.csv and volumes.csv of the catalog, from
-https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html and using-fsx-lustre.html (IP addresses for file systems).
+https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html and using-fsx-lustre.html (IP addresses for file systems), and
+https://docs.cloud.google.com/managed-lustre/docs/performance-tiers, which has no limits of one client or server.
 """
 
 import math
@@ -11,13 +12,37 @@ from enum import StrEnum
 from rackwright.catalog.query import INTELLIGENT_TIERING, tier_bytes_per_s
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine, Volume
+from rackwright.clouds import FSX, MANAGED_LUSTRE, profile
+from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
 from rackwright.sizing.note import Note, NoteKind
+from rackwright.sizing.plan import StorageNeed
 from rackwright.units import GIB, TIB
 
 SERVICE = "fsx-lustre"
 TCP, EFA = "TCP", "EFA"
 GBIT = 1e9 / 8
 """Bytes of a gigabit."""
+
+
+@dataclass(frozen=True)
+class LustreSize:
+    """A Lustre file system. volume: name of its tier in the catalog. ssd_tier: MB/s per TiB, 0 for FSx Intelligent-Tiering, which has
+    throughput_mb_s and cache_gib."""
+
+    capacity_gib: int
+    volume: str
+    ssd_tier: int = 0
+    efa: bool = False
+    throughput_mb_s: int | None = None
+    cache_gib: int = 0
+
+    @property
+    def keeps_tier(self) -> bool:
+        """Whether another tier replaces the file system: FSx with EFA, and Managed Lustre.
+
+        https://docs.cloud.google.com/managed-lustre/docs/create-instance
+        """
+        return self.efa or self.volume.startswith(MANAGED_LUSTRE)
 
 
 class LustreTerm(StrEnum):
@@ -37,6 +62,8 @@ class LustreClients:
     bytes_per_s: float
     over: str
     server_bytes_per_s: float
+    interface: str = "ENA"
+    """Network interface of the clients."""
 
     @property
     def total_bytes_per_s(self) -> float:
@@ -86,6 +113,8 @@ def lustre_interfaces(machine: Machine, nodes: int, catalog: Catalog) -> int:
 
 def lustre_clients(machine: Machine, nodes: int, interfaces: int, catalog: Catalog) -> LustreClients:
     """Nodes of a machine as clients. interfaces: EFA interfaces of a node that use the file system; 0 over TCP."""
+    if profile(machine.cloud).lustre_service != FSX:
+        return LustreClients(nodes, first_network_bytes_per_s(machine, catalog) or math.inf, TCP, math.inf, "gVNIC")
     if not interfaces:
         limit = catalog.storage_limit(SERVICE, "client_tcp_gbps") * GBIT
         pair = catalog.storage_limit(SERVICE, "client_server_tcp_gbps") * GBIT
@@ -93,7 +122,26 @@ def lustre_clients(machine: Machine, nodes: int, interfaces: int, catalog: Catal
     limit = catalog.storage_limit(SERVICE, "client_efa_gbps") * GBIT
     layout = catalog.layout_by_machine.get(machine.name)
     own = layout.interface_bytes_per_s if layout else None
-    return LustreClients(nodes, min(limit, interfaces * own if own else limit), EFA, math.inf)
+    return LustreClients(nodes, min(limit, interfaces * own if own else limit), EFA, math.inf, EFA)
+
+
+def first_network_bytes_per_s(machine: Machine, catalog: Catalog) -> float | None:
+    """Rate of the interfaces in the first network of a machine, which reaches the file system; None where no rate is published.
+
+    Lustre uses the standard interfaces of one network, and no RDMA interfaces:
+    https://docs.cloud.google.com/managed-lustre/docs/lustre-csi-driver-new-volume. Accelerators with gVNICs have one network for each.
+    """
+    total, layout = machine.sustained_network_bytes_per_s, catalog.layout_by_machine.get(machine.name)
+    if total is None or layout is None or layout.interface_bytes_per_s is None or layout.interfaces is None:
+        return total
+    further = layout.gvnic_networks if layout.rdma_subnets else 0
+    return (total - layout.interfaces * layout.interface_bytes_per_s) / (1 + further)
+
+
+def needed_bytes(need: StorageNeed, tier: Volume) -> float:
+    """Bytes of a tier that hold the data and are rated for the throughput."""
+    for_throughput = need.throughput_bytes_per_s / (tier_bytes_per_s(tier, TIB) or 1) * TIB
+    return max(need.capacity_bytes * NODE_ASSUMPTIONS.file_system_headroom, for_throughput)
 
 
 def lustre_throughput(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rackwright.clouds import profile
+from rackwright.clouds import FSX, MANAGED_LUSTRE, profile
 from rackwright.diagnostics.problem import At
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
@@ -74,11 +74,40 @@ def blueprint_supports_workload(context: SpecContext) -> Iterator[Violation]:
 
 @rule("V-54", link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html")
 def tiered_lustre_has_no_throughput(context: SpecContext) -> Iterator[Violation]:
-    """`throughput` per TiB cannot be set for a file system with Intelligent-Tiering, whose throughput is bought per server."""
+    """`throughput` per TiB cannot be set with tiering `intelligent`, bought per server, or `dynamic`, which has one rate."""
     storage = context.spec.blueprint.storage
-    if isinstance(storage, LustreStorage) and storage.lustre.tiering == "intelligent" and storage.lustre.throughput is not None:
-        message = "`throughput` is set with `tiering: intelligent`"
-        yield Violation(At() / "blueprint" / "storage" / "lustre" / "throughput", "leave it out: sizing chooses the servers", message)
+    if isinstance(storage, LustreStorage) and storage.lustre.tiering != "ssd" and storage.lustre.throughput is not None:
+        message = f"`throughput` is set with `tiering: {storage.lustre.tiering}`"
+        yield Violation(At() / "blueprint" / "storage" / "lustre" / "throughput", "leave it out: sizing chooses the size", message)
+
+
+TIERINGS = {"intelligent": FSX, "dynamic": MANAGED_LUSTRE}
+"""Storage classes of one service; `ssd` is of both."""
+SERVICES = {FSX: "FSx for Lustre", MANAGED_LUSTRE: "Managed Lustre"}
+
+
+@rule("S-260", link="https://docs.cloud.google.com/managed-lustre/docs/performance-tiers")
+def lustre_class_is_of_the_service(context: SpecContext) -> Iterator[Violation]:
+    """`tiering` of a file system names a storage class of the cloud's Lustre service."""
+    storage = context.spec.blueprint.storage
+    if not isinstance(storage, LustreStorage):
+        return
+    services = {profile(place.cloud).lustre_service for _, place in context.places} - {""}
+    for service in sorted(services):
+        if TIERINGS.get(storage.lustre.tiering, service) != service:
+            own = next((name for name, of in TIERINGS.items() if of == service), "")
+            message = f"{SERVICES[service]} has no storage class {storage.lustre.tiering}"
+            yield Violation(At() / "blueprint" / "storage" / "lustre" / "tiering", f"set it to ssd or {own}", message)
+
+
+@rule("S-261", link="https://docs.cloud.google.com/managed-lustre/docs/lustre-csi-driver-new-volume")
+def lustre_over_efa_is_of_fsx(context: SpecContext) -> Iterator[Violation]:
+    """Clients of Managed Lustre use TCP on their standard interfaces, so `efa` cannot be true."""
+    storage = context.spec.blueprint.storage
+    services = {profile(place.cloud).lustre_service for _, place in context.places}
+    if isinstance(storage, LustreStorage) and storage.lustre.efa and MANAGED_LUSTRE in services:
+        fix = "leave it out" if services <= {MANAGED_LUSTRE, ""} else "leave it out, or write one spec per cloud"
+        yield Violation(At() / "blueprint" / "storage" / "lustre" / "efa", fix, "`efa` is true, and Managed Lustre has no EFA")
 
 
 @rule("S-07")

@@ -135,7 +135,7 @@ TABLE = (
     ),
     NotYet("N-19", "network.cidr outside AWS", _places("network.cidr"), "leave it out"),
     NotYet("N-20", "An extra pool outside AWS", _blueprint("pools", "auto"), "leave it at auto"),
-    NotYet("N-21", "A Lustre option outside AWS", _blueprint("storage", "auto", "none", "lustre"), "write `lustre`"),
+    NotYet("N-21", "A Lustre option on own servers", _blueprint("storage", "auto", "none", "lustre"), "write `lustre`"),
     NotYet(
         "N-38",
         "An SNS topic as receiver of alerts of the cluster",

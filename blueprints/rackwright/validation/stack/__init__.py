@@ -29,7 +29,7 @@ from rackwright.validation.stack.nodes import (
 )
 from rackwright.validation.stack.quota import QuotaNeed, check_quota, quota_needs
 from rackwright.validation.stack.registry import RULES, StackContext, check, refuse_broken_invariants, stack_problems
-from rackwright.validation.stack.storage import claims, lustre, volumes
+from rackwright.validation.stack.storage import claims, lustre, managed_lustre, volumes
 
 AREAS = (
     access,
@@ -45,6 +45,7 @@ AREAS = (
     jobs,
     operators,
     lustre,
+    managed_lustre,
     monitoring,
     naming,
     network,

@@ -26,6 +26,8 @@ def subnets_fit(plan: StackPlan) -> Iterator[Violation]:
     for i, each in enumerate(plan.network.accelerator_networks):
         ranges.append((further / i / "cidr", each.name, ip_network(each.cidr)))
         ranges += [(further / i / "further_cidrs" / n, f"{each.name}-{n + 1}", ip_network(c)) for n, c in enumerate(each.further_cidrs)]
+    services = plan.network.private_services_cidr
+    ranges += [(At() / "network" / "private_services_cidr", "private services", ip_network(services))] if services else []
     for (at, name, one), (_, other_name, other) in combinations(ranges, 2):
         if one.overlaps(other):
             yield Violation(at, f"use {_after(one, other)} for {other_name}", f"Subnet {name} ({one}) overlaps {other_name} ({other})")

@@ -98,6 +98,7 @@ def replaced_file_system(was: "LustreSize | None", stack: "StackPlan", path: Pat
 
     FSx changes neither storage class nor network, never shrinks SSD, and keeps the tier with EFA:
     https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html and efa-file-systems.html
+    Managed Lustre keeps its tier: https://docs.cloud.google.com/managed-lustre/docs/increase-capacity
     """
     from rackwright.compile.storage.lustre import file_system_of
     from rackwright.workflow.decision import decision_path, renewal
@@ -116,7 +117,7 @@ def replaced_file_system(was: "LustreSize | None", stack: "StackPlan", path: Pat
 def _is_replaced(was: "LustreSize", new: "LustreSize") -> bool:
     if (bool(was.ssd_tier), was.efa) != (bool(new.ssd_tier), new.efa):
         return True
-    return bool(was.ssd_tier) and (new.capacity_gib < was.capacity_gib or (was.efa and new.ssd_tier != was.ssd_tier))
+    return bool(was.ssd_tier) and (new.capacity_gib < was.capacity_gib or (was.keeps_tier and new.volume != was.volume))
 
 
 def _shown(size: "LustreSize") -> str:

@@ -253,6 +253,13 @@ def secret(request: ResourceRequest) -> tuple[str, Outputs]:
     return name, {"name": name, "createTime": request.context.now}
 
 
+@entry(MAKERS, "gcp:projects/serviceIdentity:ServiceIdentity")
+def service_agent(request: ResourceRequest) -> tuple[str, Outputs]:
+    service = str(request.get("service", ""))
+    email = f"service-{request.context.project_number}@gcp-sa-{service.partition('.')[0]}.iam.gserviceaccount.com"
+    return f"projects/{project(request)}/services/{service}", {"email": email, "member": f"serviceAccount:{email}"}
+
+
 MAKERS |= {
     "gcp:secretmanager/secretIamMember:SecretIamMember": _member("secretId"),
     "gcp:secretmanager/secretVersion:SecretVersion": lambda request: (

@@ -1,4 +1,4 @@
-"""FSx for Lustre: sizes, throughputs, location and linked buckets."""
+"""FSx for Lustre: sizes, throughputs, location and linked buckets; what any Lustre file system delivers."""
 
 from collections.abc import Iterator
 
@@ -162,7 +162,7 @@ def delivered_throughput(plan: StackPlan, catalog: Catalog) -> LustreThroughput 
     """What the file system that this stack creates delivers to its first accelerator pool; None without one of known clients."""
     lustre = plan.lustre
     pool, machine = next(((pool, machine) for _, pool, machine in machines(plan, catalog)), (None, None))
-    if lustre is None or lustre.clients is None or pool is None or machine is None or lustre != _created(plan, lustre.kind):
+    if lustre is None or lustre.clients is None or pool is None or machine is None or lustre.existing_id:
         return None
     if lustre.volume not in catalog.volume_by_name:
         return None

@@ -1,11 +1,12 @@
-"""KMS key and private, encrypted buckets."""
+"""KMS key, private, encrypted buckets, and the shared file system."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, InvokeOutputOptions, Output, ResourceOptions
 from pulumi_gcp.kms import CryptoKey, CryptoKeyIAMMember, KeyRing
+from pulumi_gcp.projects import ServiceIdentity
 from pulumi_gcp.storage import (
     Bucket,
     BucketEncryptionArgs,
@@ -17,12 +18,14 @@ from pulumi_gcp.storage import (
     BucketVersioningArgs,
     get_project_service_account_output,
 )
-from rackwright.stackplan import BucketPlan, KeyPlan
+from rackwright.stackplan import BucketPlan, KeyPlan, LustrePlan
 
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.gcp.labels import gcp_labels, guard
+from rackwright_pulumi.gcp.storage.lustre import Lustre, LustreSettings, lustre
 from rackwright_pulumi.naming import child
+from rackwright_pulumi.unsupported import Unsupported
 
 DAY_S = 86_400
 UNDELETE_S = 7 * DAY_S
@@ -30,10 +33,14 @@ UNDELETE_S = 7 * DAY_S
 USE_KEY = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
 AGENTS = {"disks": "compute-system", "cluster": "container-engine-robot"}
 """Purpose of a key to the service agent that uses it: https://cloud.google.com/iam/docs/service-agents"""
+LUSTRE_API = "lustre.googleapis.com"
 
 
 class GcpStorageArgs(TypedDict):
-    """key: a KeyPlan. buckets: tuple of BucketPlan. tags: pairs. project_number: of the project, in digits."""
+    """key: a KeyPlan. buckets: tuple of BucketPlan. tags: pairs. project_number: of the project, in digits.
+
+    lustre: a LustrePlan. network_id: of the file system, known after its private services access exists.
+    """
 
     key: Part[KeyPlan]
     buckets: Part[Sequence[BucketPlan]]
@@ -42,10 +49,12 @@ class GcpStorageArgs(TypedDict):
     project_number: Input[str]
     region: str
     teardown: bool
+    lustre: NotRequired[Part[LustrePlan] | None]
+    network_id: NotRequired[Input[str]]
 
 
 class GcpStorage(pulumi.ComponentResource):
-    """Key ring, key, key permissions and buckets.
+    """Key ring, key, key permissions, buckets and the file system.
 
     Key rings and keys cannot be deleted: a destroy removes them from the state, and their names stay in use. Therefore the engine appends a
     random suffix to both names.
@@ -57,6 +66,7 @@ class GcpStorage(pulumi.ComponentResource):
     """The key id by purpose (`disks`, `buckets`, `cluster`), known after the service agent may use the key."""
     bucket_names: Mapping[str, Output[str]]
     """By key of the BucketPlan."""
+    lustre: Lustre | None
 
     def __init__(self, name: str, args: GcpStorageArgs, opts: ResourceOptions | None = None):
         check_args(GcpStorageArgs, args)
@@ -69,7 +79,20 @@ class GcpStorage(pulumi.ComponentResource):
             bucket.key: Output.from_input(bucket.existing_name) if bucket.existing_name else self._bucket(name, bucket, args)
             for bucket in part(tuple[BucketPlan, ...], args["buckets"])
         }
-        self.register_outputs({"keyId": key.id, "bucketNames": dict(self.bucket_names)})
+        self.lustre = self._lustre(name, key, args)
+        more = {"lustre": self.lustre.outputs} if self.lustre else {}
+        self.register_outputs({"keyId": key.id, "bucketNames": dict(self.bucket_names), **more})
+
+    def _lustre(self, name: str, key: CryptoKey, args: GcpStorageArgs) -> Lustre | None:
+        """None without a file system. Raises Unsupported for one without a network."""
+        plan, network_id = part(LustrePlan, args.get("lustre")), args.get("network_id")
+        if plan is None:
+            return None
+        if network_id is None:
+            raise Unsupported("a file system without a network", "lustre", "network_id")
+        labels = gcp_labels(part(tuple[tuple[str, str], ...], args["tags"]))
+        key_id = self._grant(name, "filesystem", key, args)
+        return lustre(self, name, plan, LustreSettings(args["project"], network_id, key_id, labels, args["teardown"]))
 
     def _key(self, name: str, plan: KeyPlan, args: GcpStorageArgs) -> CryptoKey:
         kept = ResourceOptions(parent=self, protect=not args["teardown"])
@@ -86,9 +109,18 @@ class GcpStorage(pulumi.ComponentResource):
         )
 
     def _grant(self, name: str, use: str, key: CryptoKey, args: GcpStorageArgs) -> Output[str]:
-        """Cloud Storage creates its service agent at the first look-up: https://cloud.google.com/storage/docs/projects#service-agents"""
+        """Cloud Storage creates its service agent at the first look-up, Managed Lustre when it is generated:
+
+        https://cloud.google.com/storage/docs/projects#service-agents
+        https://docs.cloud.google.com/service-usage/docs/service-agents#create-service-agent
+        """
         if use == "buckets":
             agent = get_project_service_account_output(project=args["project"], opts=InvokeOutputOptions(parent=self)).email_address
+        elif use == "filesystem":
+            identity = ServiceIdentity(
+                child(name, "lustre-agent"), project=args["project"], service=LUSTRE_API, opts=ResourceOptions(parent=self)
+            )
+            agent = identity.email
         else:
             agent = Output.concat("service-", args["project_number"], f"@{AGENTS[use]}.iam.gserviceaccount.com")
         grant = CryptoKeyIAMMember(
