@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from rackwright.catalog.query import quota_code
+from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.size import size
@@ -11,7 +13,7 @@ from rackwright.spec import load
 from rackwright.spec.reading.quotas_file import QuotaFileError, known_quotas, read_quotas
 from rackwright.validation.stack import check_quota, quota_needs
 
-from tests import plans
+from tests import gke_plans, plans
 
 P_VCPU, INTERFACES, ADDRESSES, LUSTRE, GP3, BLOCK_P5 = "L-417A185B", "L-DF5E4CA3", "L-0263D0A3", "L-8F1B9C74", "L-7A658B76", "L-DA6814F2"
 SPEC = """\
@@ -126,3 +128,75 @@ def test_inline_quotas_need_no_file(tmp_path):
     path = tmp_path / "sft.yaml"
     path.write_text(SPEC.replace("QUOTAS", "{us-east-1: {L-417A185B: 768}}"))
     assert known_quotas(load(path), 0, "us-east-1") == {P_VCPU: 768.0}
+
+
+GKE_SPEC = """\
+api_version: rackwright/v1
+name: sft
+workloads:
+  - {name: sft, kind: finetune, model: {base: llama-3.1-70b}, data: {samples: 20000, tokens_per_sample: 512}, team: nlp}
+infra:
+  any_of:
+    - cloud: gcp
+      project: my-project
+      regions: [us-central1]
+      pin: {instance: a3-megagpu-8g}
+      capacity: {ordered: [on-demand]}
+      quotas: QUOTAS
+blueprint: {ttl: 7d, api_access: {runner: inside}}
+tags: {owner: nlp, cost_centre: "1"}
+"""
+REGION = {"kind": "compute#region", "name": "us-central1", "quotas": [{"metric": "NVIDIA_H100_MEGA_GPUS", "limit": 64.0, "usage": 8.0}]}
+PROJECT = {"kind": "compute#project", "name": "my-project", "quotas": [{"metric": "GPUS_ALL_REGIONS", "limit": 16.0, "usage": 0.0}]}
+INFO = [
+    {
+        "quotaId": "TPU-V6E-per-project-region",
+        "dimensionsInfos": [{"dimensions": {"region": "us-east5"}, "details": {"value": "64"}, "applicableLocations": ["us-east5"]}],
+    },
+    {
+        "quotaId": "NVIDIA-L4-GPUS-per-project-region",
+        "dimensionsInfos": [{"details": {"value": "4"}, "applicableLocations": ["us-central1", "us-east4"]}],
+    },
+    {
+        "quotaId": "GPUS-PER-GPU-FAMILY-per-project-region",
+        "dimensionsInfos": [{"dimensions": {"region": "us-east5", "gpu_family": "NVIDIA_H200"}, "details": {"value": "32"}}],
+    },
+    {"quotaId": "GPUS-ALL-REGIONS-per-project", "dimensionsInfos": [{"details": {"value": "-1"}, "applicableLocations": ["global"]}]},
+]
+
+
+def test_quotas_of_google_cloud_are_counted_at_the_autoscaling_maximum():
+    plan = gke_plans.GKE["gke-lustre"]()
+    wide = replace(plan, pools=tuple(replace(p, nodes_max=16, autoscaled=True) if p.role == "accelerator" else p for p in plan.pools))
+    found = needs(wide)
+    assert (found["NVIDIA_H100_MEGA_GPUS"].amount, found["GPUS_ALL_REGIONS"].amount) == (128, 128)
+    assert (found["NETWORKS"].amount, found["SUBNETWORKS"].amount, found["FIREWALLS"].amount) == (9, 9, 1 + 8 + 1 + 4)
+    assert (found["SSD_TOTAL_GB"].unit, found["CPUS"].amount) == ("GB", 16)
+
+
+@pytest.mark.parametrize(
+    ("mode", "code"), [("spot", "PREEMPTIBLE_NVIDIA_L4_GPUS"), ("flex-start", "PREEMPTIBLE_NVIDIA_L4_GPUS"), ("calendar", None)]
+)
+def test_machines_count_towards_the_quota_of_their_capacity_mode(mode, code):
+    assert quota_code(Catalog.default().machine("g2-standard-4"), mode) == code
+
+
+def test_files_of_the_google_cloud_cli_are_read(tmp_path):
+    for name, document in {"region": REGION, "both": [REGION, PROJECT], "info": INFO}.items():
+        (tmp_path / name).write_text(json.dumps(document))
+    assert read_quotas(tmp_path / "region") == {"us-central1": {"NVIDIA_H100_MEGA_GPUS": 56.0}}
+    assert read_quotas(tmp_path / "both")["global"] == {"GPUS_ALL_REGIONS": 16.0}
+    info = read_quotas(tmp_path / "info")
+    assert info["us-east5"] == {"TPU-V6E-per-project-region": 64.0, "TPU_V6E": 64.0, "NVIDIA_H200_GPUS": 32.0}
+    assert info["us-central1"] == {"NVIDIA-L4-GPUS-per-project-region": 4.0, "NVIDIA_L4_GPUS": 4.0}
+    assert "global" not in info, "unlimited"
+
+
+def test_the_quota_of_all_regions_counts_in_each_region(tmp_path):
+    (tmp_path / "quotas.json").write_text(json.dumps([REGION, PROJECT]))
+    (tmp_path / "spec.yaml").write_text(GKE_SPEC.replace("QUOTAS", "quotas.json"))
+    known = known_quotas(load(tmp_path / "spec.yaml"), 0, "us-central1")
+    assert known == {"NVIDIA_H100_MEGA_GPUS": 56.0, "GPUS_ALL_REGIONS": 16.0}
+    plan = gke_plans.GKE["gke-tcpxo"]()
+    (problem,) = check_quota(plan, known)
+    assert "needs 32 accelerators of quota GPUS_ALL_REGIONS" in problem.reason

@@ -45,13 +45,15 @@ def families(catalog: Catalog, accelerator: Accelerator) -> tuple[str, ...]:
     return tuple(dict.fromkeys(m.name.partition("-")[0] if m.kind == "tpu" else m.family for m in sold))
 
 
-QUOTA_FIELDS = {"spot": "quota_spot", "capacity-block": "quota_capacity_block"}
-"""Capacity mode -> field of a machine with the code of its quota; the others count towards the on-demand quota, reservations too."""
+QUOTA_FIELDS = {"spot": "quota_spot", "flex-start": "quota_spot", "capacity-block": "quota_capacity_block", "calendar": ""}
+"""Capacity mode -> field of a machine with the code of its quota, empty where it counts towards none; the others count towards the
+on-demand quota, reservations too. https://docs.cloud.google.com/ai-hypercomputer/docs/consumption-models"""
 
 
 def quota_code(machine: Machine, mode: str) -> str | None:
     """Quota code of a machine in a capacity mode; None where it is not published."""
-    return getattr(machine, QUOTA_FIELDS.get(mode, "quota_on_demand")) or None
+    field = QUOTA_FIELDS.get(mode, "quota_on_demand")
+    return (getattr(machine, field) or None) if field else None
 
 
 def quota_amount(machine: Machine) -> tuple[int, str]:

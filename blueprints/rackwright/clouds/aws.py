@@ -97,7 +97,6 @@ AWS = CloudProfile(
         "internet": "internet-egress",
     },
     has_vcpu_quotas=True,
-    has_service_quotas=True,
     has_cost_alerts=True,
     links={
         "certificates": "https://docs.aws.amazon.com/elasticloadbalancing/latest/network/create-tls-listener.html",

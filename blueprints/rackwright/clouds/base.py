@@ -56,8 +56,7 @@ class CloudProfile:
     disk_volumes: kind of disk -> volume of the catalog. object_volume: the volume of buckets. fees: purpose -> fee of the catalog.
     Fees of data that leaves a region: near_transfer between two regions that both have a row, continent_transfer within a continent,
     region_transfer to any other region, internet to other clouds.
-    has_vcpu_quotas: machines count towards quotas by vCPU; else by accelerator. has_service_quotas: networks, clusters, file systems and
-    disks have quotas that rackwright counts. has_cost_alerts: this release builds budgets and alarms.
+    has_vcpu_quotas: machines count towards quotas by vCPU; else by accelerator. has_cost_alerts: this release builds budgets and alarms.
     links: topic -> page of the cloud's documentation.
     """
 
@@ -118,7 +117,6 @@ class CloudProfile:
     object_volume: str = ""
     fees: Mapping[str, str] = field(default_factory=dict)
     has_vcpu_quotas: bool = False
-    has_service_quotas: bool = False
     has_cost_alerts: bool = False
     links: Mapping[str, str] = field(default_factory=dict)
 

@@ -41,7 +41,10 @@ GCP = CloudProfile(
     bucket_words=("google",),
     has_bucket_folders=True,
     supports=frozenset(
-        {"blueprint.gateway", "blueprint.ssh_from", "blueprint.storage", "box.alerts", "capacity.reservation", "serve.sharing"}
+        {
+            *("blueprint.gateway", "blueprint.ssh_from", "blueprint.storage", "box.alerts"),
+            *("capacity.reservation", "quotas", "serve.sharing"),
+        }
     ),
     # A part of a reservation is named by its block: https://cloud.google.com/ai-hypercomputer/docs/view-reserved-capacity
     reservation_id=(

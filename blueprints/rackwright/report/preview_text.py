@@ -5,6 +5,8 @@ from rackwright.sizing.plan import SizingPlan
 from rackwright.validation.stack import QuotaNeed
 from rackwright.workflow.stack.stack_preview import StackPreview
 
+NOT_PUBLISHED = "not published"
+
 
 def doubts(plan: SizingPlan, preview: StackPreview) -> list[tuple[Level, str]]:
     """Warnings and errors about the choice as sentences, once each; what only building needs is left out."""
@@ -17,6 +19,7 @@ def doubts(plan: SizingPlan, preview: StackPreview) -> list[tuple[Level, str]]:
 def quota_increases(preview: StackPreview) -> str:
     """Quotas above the cloud's defaults, then those that the spec lists with their available amount; "" without any."""
     needs = [need for need in preview.quotas if need.code not in preview.granted_quotas and not _is_within_default(need, preview)]
+    needs = [need for need in needs if need.of_machines or _default(need, preview) != NOT_PUBLISHED]
     above = ", ".join(f"{n.amount:,g} {n.unit} for {n.machine} ({_quota_name(n)}, default {_default(n, preview)})" for n in needs)
     return "; ".join(filter(None, [f"check your account in {needs[0].region}: {above}" if needs else "", _listed_quotas(preview)]))
 
@@ -30,15 +33,19 @@ def _listed_quotas(preview: StackPreview) -> str:
 
 def quota_words(preview: StackPreview) -> list[str]:
     """Name, amount and cloud default of each quota; those that the spec lists, and those within the defaults, in one sentence each."""
-    words, within = [], []
+    words, within, further = [], [], []
     for need in (need for need in preview.quotas if need.code not in preview.granted_quotas):
         family = row.family if (row := preview.known_quotas.get(need.code)) else ""
         if _is_within_default(need, preview):
             within.append(f"{family} {need.amount:,g} of {_default(need, preview)}")
             continue
+        if not need.of_machines and _default(need, preview) == NOT_PUBLISHED:
+            further.append(f"{need.amount:,g} {need.unit} for {need.machine} ({_quota_name(need)})")
+            continue
         name = ", ".join(filter(None, [family, _quota_name(need)]))
         default = f"default {_default(need, preview)}, check your account"
         words.append(f"{need.amount:,g} {need.unit} in {need.region} for {need.machine} ({name}; {default})")
+    words += [f"further, without published defaults, check your project: {', '.join(further)}"] if further else []
     return [*words, *filter(None, [_listed_quotas(preview)]), *([f"within the cloud's defaults: {', '.join(within)}"] if within else [])]
 
 
@@ -48,7 +55,7 @@ def _quota_name(need: QuotaNeed) -> str:
 
 def _default(need: QuotaNeed, preview: StackPreview) -> str:
     row = preview.known_quotas.get(need.code)
-    return "not published" if row is None or row.default is None else f"{row.default:,g}"
+    return NOT_PUBLISHED if row is None or row.default is None else f"{row.default:,g}"
 
 
 def _is_within_default(need: QuotaNeed, preview: StackPreview) -> bool:

@@ -235,8 +235,9 @@ class Place(Part):
     network: Network = Network()
     """Network of the stack."""
     quotas: Annotated[Annotated[Text, Tag(PLAIN)] | Annotated[Quotas, Tag(MAPPING)], plain_or_mapping] | None = None
-    """Quotas of the account, AWS only (N-10): `region: {quota code: amount}`, or the path of a file. `rackwright lookup SPEC --write-quotas
-    FILE` and `aws service-quotas list-service-quotas` write such files."""
+    """Quotas of the account or project: `region: {quota code: amount}`, with the key `global` for those of all regions of Google Cloud, or
+    the path of a file. `rackwright lookup SPEC --write-quotas FILE`, `aws service-quotas list-service-quotas`, `gcloud compute regions
+    describe REGION --format json` and `gcloud beta quotas info list` write such files."""
     inventory: Annotated[Annotated[Text, Tag(PLAIN)] | Annotated[Inventory, Tag(MAPPING)], plain_or_mapping] | None = None
     """Servers of an existing Kubernetes cluster: the path of a file that `rackwright inventory` writes, or its content. Kubernetes only."""
     node_cost: NodeCost | None = None

@@ -1,7 +1,7 @@
 """Quota files of an account, which let sizing check quotas offline.
 
-Two formats are read: that of `rackwright lookup --write-quotas`, and the output of
-`aws service-quotas list-service-quotas --service-code ec2`, one document or a list of them.
+Formats: that of `rackwright lookup --write-quotas`, the output of `aws service-quotas list-service-quotas --service-code ec2`, and those
+of the Google Cloud CLI (gcloud_quotas.py); one document or a list of them.
 """
 
 from collections.abc import Callable
@@ -14,9 +14,13 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.files import read_bytes
 from rackwright.spec.infra import Place, Quotas
+from rackwright.spec.reading.gcloud_quotas import GLOBAL, ComputeQuotas, QuotaInfo
 from rackwright.spec.spec import Spec
 
-FORM = "write it with `rackwright lookup SPEC --write-quotas FILE`, or `aws service-quotas list-service-quotas --service-code ec2`"
+FORM = (
+    "write it with `rackwright lookup SPEC --write-quotas FILE`, `aws service-quotas list-service-quotas --service-code ec2`, or "
+    "`gcloud compute regions describe REGION --format json`"
+)
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -66,16 +70,22 @@ class ServiceQuotas(_Row):
 
 
 def _form(document: object) -> str:
-    return "<list>" if isinstance(document, list) else "<quotas>" if isinstance(document, dict) and "Quotas" in document else "<regions>"
+    """The tag of a document, by the key that only its format has."""
+    if isinstance(document, list):
+        return "<list>"
+    keys = {"Quotas": "<quotas>", "quotas": "<metrics>", "quotaId": "<info>"}
+    return next((tag for key, tag in keys.items() if isinstance(document, dict) and key in document), "<regions>")
 
 
-_Document = Annotated[Annotated[QuotasByRegion, Tag("<regions>")] | Annotated[ServiceQuotas, Tag("<quotas>")], Discriminator(_form)]
-_FILE = TypeAdapter(
-    Annotated[
-        Annotated[QuotasByRegion, Tag("<regions>")] | Annotated[ServiceQuotas, Tag("<quotas>")] | Annotated[list[_Document], Tag("<list>")],
-        Discriminator(_form),
-    ]
+_Forms = (
+    Annotated[QuotasByRegion, Tag("<regions>")]
+    | Annotated[ServiceQuotas, Tag("<quotas>")]
+    | Annotated[ComputeQuotas, Tag("<metrics>")]
+    | Annotated[QuotaInfo, Tag("<info>")]
 )
+_Document = Annotated[_Forms, Discriminator(_form)]
+_FILE = TypeAdapter(Annotated[_Forms | Annotated[list[_Document], Tag("<list>")], Discriminator(_form)])
+TAGS = ("<regions>", "<quotas>", "<metrics>", "<info>", "<list>")
 
 
 class QuotaFileError(UserError):
@@ -90,7 +100,7 @@ def read_quotas(path: Path) -> Quotas:
         raise _unreadable(path, error.strerror or str(error)) from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(str(step) for step in first["loc"] if step not in ("<regions>", "<quotas>", "<list>"))
+        where = ".".join(str(step) for step in first["loc"] if step not in TAGS)
         raise _unreadable(path, f"it is not a quota file: {where + ': ' if where else ''}{first['msg']}") from None
     found: Quotas = {}
     for part in document if isinstance(document, list) else [document]:
@@ -115,9 +125,9 @@ def without_quotas(spec: Spec) -> Spec:
 
 
 def known_quotas(spec: Spec, place: int, region: str) -> dict[str, float]:
-    """Return quota code -> available amount of the spec's `place`-th place in a region; empty when unknown."""
+    """Return quota code -> available amount of the spec's `place`-th place in a region, and over all; empty when unknown."""
     known = spec.infra.places[place].quotas
-    return known.get(region, {}) if isinstance(known, dict) else {}
+    return known.get(GLOBAL, {}) | known.get(region, {}) if isinstance(known, dict) else {}
 
 
 def _with(spec: Spec, quotas: Callable[[Place], Quotas | None]) -> Spec:

@@ -104,7 +104,6 @@ TABLE = (
     NotYet("N-07", "An existing cluster outside AWS", _blueprint("cluster", "new"), "use `new`"),
     NotYet("N-08", "Anything but a service on GPUs divided by MIG", _mig_without_a_service, "remove `mig`, or use servers with whole GPUs"),
     NotYet("N-09", "pricing.commitments", _pricing("commitments"), "write their saving in pricing.discounts"),
-    NotYet("N-10", "`quotas` on Google Cloud", _places("quotas"), "leave it out: the plan lists the quotas that it needs"),
     NotYet(
         "N-11",
         "Engine tensorrt-llm, and sglang for a batch,",

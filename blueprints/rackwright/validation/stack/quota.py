@@ -1,17 +1,23 @@
 """Quotas that a plan requires, compared with the quotas of an account."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from rackwright.catalog.query import quota_amount, quota_code
 from rackwright.catalog.read import Catalog
-from rackwright.clouds import profile
+from rackwright.clouds import AWS, GCP, profile
 from rackwright.diagnostics.problem import At, Level, Problem, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.quota_aws import aws_needs
+from rackwright.validation.stack.quota_gcp import gcp_needs
 from rackwright.validation.stack.registry import RULES, StackContext, context_rule
 
+FURTHER: dict[str, Callable[[StackPlan, Catalog], Iterator[tuple[str, float, str, str]]]] = {
+    AWS.name: lambda plan, _: aws_needs(plan),
+    GCP.name: gcp_needs,
+}
+"""Cloud -> further quotas of a stack: (code, amount, unit, part of the stack)."""
 QUOTA_GUIDE = "https://docs.aws.amazon.com/servicequotas/latest/userguide/request-quota-increase.html"
 
 
@@ -29,13 +35,17 @@ class QuotaNeed:
     unit: str
     machine: str
     words: str = ""
+    of_machines: bool = True
+    """Whether machines that do the work use it; others without a published default are listed with all details only."""
 
 
 def quota_needs(plan: StackPlan, catalog: Catalog | None = None) -> tuple[QuotaNeed, ...]:
     """Quotas at the maximum size of every pool, one entry per quota. Reserved machines count towards on-demand quotas."""
     found = [*_machine_needs(plan, catalog or Catalog.default())]
-    if profile(plan.place.cloud).has_service_quotas:
-        found += [QuotaNeed(code, plan.place.region, amount, unit, what) for code, amount, unit, what in aws_needs(plan) if amount]
+    region, is_known = plan.place.region, profile(plan.place.cloud).has_vcpu_quotas
+    if further := FURTHER.get(plan.place.cloud):
+        needed = further(plan, catalog or Catalog.default())
+        found += [QuotaNeed(code, region, amount, unit, what, of_machines=is_known) for code, amount, unit, what in needed if amount]
     return tuple(_summed(found))
 
 
@@ -65,7 +75,8 @@ def _machine_needs(plan: StackPlan, catalog: Catalog) -> Iterator[QuotaNeed]:
         code = quota_code(machine, mode) if machine else None
         if machine and (code or mode == "capacity-block"):
             each, unit = quota_amount(machine)
-            yield QuotaNeed(code or "", plan.place.region, each * count, unit, name)
+            works = bool(machine.accelerator_count) or profile(machine.cloud).has_vcpu_quotas
+            yield QuotaNeed(code or "", plan.place.region, each * count, unit, name, of_machines=works)
 
 
 def _summed(needs: Iterable[QuotaNeed]) -> list[QuotaNeed]:
@@ -76,6 +87,6 @@ def _summed(needs: Iterable[QuotaNeed]) -> list[QuotaNeed]:
         old = by_code.get(key)
         if old:
             names = dict.fromkeys([*old.machine.split(", "), need.machine])
-            need = QuotaNeed(need.code, need.region, old.amount + need.amount, need.unit, ", ".join(names))
+            need = replace(need, amount=old.amount + need.amount, machine=", ".join(names))
         by_code[key] = need
     return list(by_code.values())
