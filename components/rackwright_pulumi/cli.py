@@ -92,18 +92,17 @@ def policy(
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Print the IAM policies that `pulumi up` needs on AWS. Each is within the size limit of a managed policy."""
+    """Print what `pulumi up` may do: IAM policies on AWS, each within the size limit of a managed policy; custom roles on Google Cloud."""
     del as_json  # always JSON
     session = Session.of(spec, True, today, layers, upstream_stack)
-    place = _on_aws(session).place
+    plan = session.stack()
+    from rackwright_pulumi.deployer.by_cloud import deployer_policy
     from rackwright_pulumi.testing.placeholders import WILDCARD
 
-    found = recorded(session, session.path.stem, placeholder=WILDCARD)
-    from rackwright_pulumi.deployer.policy import administrator_warning, policies
-
-    if not preview and (warning := administrator_warning(found)):
+    document, warning = deployer_policy(recorded(session, session.path.stem, placeholder=WILDCARD), plan, preview)
+    if warning:
         print(f"warning: {warning}", file=sys.stderr)
-    emit(policies(found, account=place.account or "*", region=place.region, preview=preview))
+    emit(document)
 
 
 def lookup(

@@ -15,7 +15,18 @@ def test_preview_policy_is_read_only(rackwright):
 
 
 def test_stack_on_another_cloud_is_refused(rackwright):
-    result = rackwright("policy", STACKS / "gemma-pretrain.yaml")
+    result = rackwright("policy", STACKS / "llama-70b-onprem.yaml")
     assert result.status == 2
     assert "U-aws" in result.err
-    assert "the stack is on gcp" in result.err
+    assert "The stack is on kubernetes" in result.err
+
+
+def test_roles_of_a_stack_on_google_cloud(rackwright):
+    result = rackwright("policy", STACKS / "llama-70b-gke.yaml")
+    permissions = {name for role in result.json["roles"] for name in role["includedPermissions"]}
+    assert {"container.clusters.create", "storage.buckets.delete", "cloudkms.cryptoKeys.setIamPolicy"} <= permissions
+    assert "may use every service account" in result.err
+    preview = rackwright("policy", STACKS / "llama-70b-gke.yaml", "--preview").json
+    assert not [
+        name for role in preview["roles"] for name in role["includedPermissions"] if not name.endswith((".get", ".list", "IamPolicy"))
+    ]

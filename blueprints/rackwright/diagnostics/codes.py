@@ -97,7 +97,7 @@ CODES = {
     "S-price-sku": "a price of a machine that the catalog does not have",
     "S-price-unit": "a price in another unit than the catalog's",
     "U-api": "the API of a cluster answered with an error",
-    "U-aws": "a command for AWS on a stack of another cloud",
+    "U-aws": "a command for clouds that the stack is not on",
     "U-extra": "an optional dependency is not installed",
     "U-forbidden": "the API of a cluster refused the credentials",
     "U-kubeconfig": "a kubeconfig that cannot be used",

@@ -1,4 +1,4 @@
-"""IAM policies for the caller of `pulumi up`, from the resources of one stack.
+"""Permissions of the caller of `pulumi up`, from the resources of one stack: IAM policies on AWS, custom roles on Google Cloud.
 
     policies(graph, account="123456789012", region="us-east-1")
 
