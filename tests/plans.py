@@ -165,7 +165,7 @@ def neuron_fleet_case(machine: str = "inf2.48xlarge", blueprint: dict | None = N
     return spec_, plan, replace(chosen_fit, candidate=replace(chosen_fit.candidate, **chosen))
 
 
-def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", machine: str = "ct6e-standard-4t", access=OFFICE, **more):
+def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", machine: str = "ct6e-standard-4t", access=OFFICE, place=GCP, **more):
     workload = {
         "name": "pretrain",
         "kind": "pretrain",
@@ -177,7 +177,12 @@ def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", machine: st
     pod = fit(candidate(machine, "TPU v6e (Trillium)", 4, nodes * slices, **chosen), 100)
     facts = WorkloadFacts("pretrain", "pretrain", "gemma-2-9b", 9.2e9, 9.2e9)
     shape = {"kind": "tpu-pod", "ttl": "21d", "api_access": access}
-    return spec("gemma-pretrain", workload, GCP, blueprint=shape), sizing(pod, facts), pod
+    return spec("gemma-pretrain", workload, place, blueprint=shape), sizing(pod, facts), pod
+
+
+def queued_tpu_case(**more):
+    """The slice of `tpu_case` by queued provisioning."""
+    return tpu_case(capacity="flex-start", place=GCP | {"capacity": {"ordered": ["flex-start"], "queued": True}}, **more)
 
 
 def on_machine(given: Fit, machine: str, accelerators: int = 1) -> Fit:

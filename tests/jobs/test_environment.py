@@ -67,3 +67,17 @@ def test_paths_are_buckets_without_a_file_system():
 
 def test_own_variables_are_added():
     assert cases.env(plans.training_case(), env={"NCCL_DEBUG": "WARN"})["NCCL_DEBUG"] == "WARN"
+
+
+def test_jobs_on_tpu_pin_the_tpu_runtime_of_jax_and_pytorch():
+    """Without these JAX computes on the CPU with a warning, and PyTorch/XLA selects a device by what it finds."""
+    found = cases.env(cases.tpu_case(1))
+    assert {"JAX_PLATFORMS": "tpu,cpu", "PJRT_DEVICE": "TPU"}.items() <= found.items()
+    assert not [name for name in found if name.startswith("MEGASCALE")]
+
+
+def test_slices_that_train_together_find_one_another():
+    entries = {entry["name"]: entry for entry in cases.container(cases.tpu_case(2))["env"]}
+    assert entries["MEGASCALE_NUM_SLICES"]["value"] == "2"
+    assert entries["MEGASCALE_COORDINATOR_ADDRESS"]["value"] == "pretrain-slice-0-0.pretrain"
+    assert entries["MEGASCALE_SLICE_ID"]["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.labels['jobset.sigs.k8s.io/job-index']"

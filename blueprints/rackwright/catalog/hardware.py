@@ -97,12 +97,14 @@ class AcceleratorGeneration:
     """Links that accelerators of a generation share, usable bytes/s per direction and accelerator.
 
     host: PCIe to the CPU, also the path between accelerators without a scale-up link. scale_out: its NIC in the vendor's reference server.
+    slice: share of a TPU chip in the network between slices; None: not published.
     """
 
     generation: str
     host_link: str
     host_bytes_per_s: float
     scale_out_bytes_per_s: float
+    slice_bytes_per_s: float | None
     confidence: str
     conflict: str
     notes: str

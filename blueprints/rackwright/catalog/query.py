@@ -68,6 +68,12 @@ def slices(catalog: Catalog, machine_name: str) -> tuple[TpuSlice, ...]:
     return catalog.slices_by_machine.get(machine_name, ())
 
 
+def slice_rate(catalog: Catalog, accelerator: Accelerator) -> float | None:
+    """Bytes/s of a chip between TPU slices; None where it is not published."""
+    generation = catalog.generation_by_name.get(accelerator.generation)
+    return generation.slice_bytes_per_s if generation else None
+
+
 def ssd_tiers(catalog: Catalog, rdma: bool = False) -> dict[int, Volume]:
     """MB/s per TiB -> tier of FSx for Lustre PERSISTENT_2 SSD, the only class with data repositories and EFA (V-49)."""
     rows = [row for row in catalog.volumes if row.tier.startswith("PERSISTENT_2 SSD") and row.rdma is rdma]

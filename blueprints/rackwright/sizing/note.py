@@ -47,6 +47,8 @@ class NoteKind(StrEnum):
     INPUT_PIPELINE = "input-pipeline"
     MODE_STOPS_MACHINES = "mode-stops-machines"
     NEURON_UNCALIBRATED = "neuron-uncalibrated"
+    SLICE_RATE = "slice-rate"
+    SLICE_RATE_UNKNOWN = "slice-rate-unknown"
     OWN_BUDGET_UNCHECKED = "own-budget-unchecked"
     OWN_COST_PARTS = "own-cost-parts"
     OWN_COST = "own-cost"

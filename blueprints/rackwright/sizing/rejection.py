@@ -103,7 +103,6 @@ class Reason(StrEnum):
     RESIDENCY = "residency"
     ROLLOUT_MEMORY = "rollout-memory"
     SAMPLE_MEMORY = "sample-memory"
-    SLICE_BANDWIDTH = "slice-bandwidth"
     TENSOR_PIN = "tensor-pin"
     TPU_ADAPTER = "tpu-adapter"
     TPU_SERVING = "tpu-serving"

@@ -105,6 +105,8 @@ class Capacity(Part):
     """Alternatives for sizing, most preferred first; the first that fits is used. Calendar capacity is named by its reservation (N-05)."""
     fallback: tuple[CapacityEntry, ...] = ()
     """One pool per entry, which grows when jobs need machines; later ones grow where earlier ones have no capacity. AWS only (N-04)."""
+    queued: bool = False
+    """Obtain flex-start machines by queued provisioning: Kueue requests all machines of a job together, and the job waits for them."""
 
 
 class ExistingSubnet(Part):
@@ -168,6 +170,8 @@ class Pin(Part):
     """Number of machines; default: chosen by sizing."""
     topology: Annotated[str, Field(pattern=r"^[0-9]+x[0-9]+(x[0-9]+)?$", description="such as 4x8 or 4x4x4")] | None = None
     """Topology of the TPU slice."""
+    slices: PositiveInt | None = None
+    """Number of TPU slices of this topology that train together; default: 1."""
 
 
 class NodeCost(Part):

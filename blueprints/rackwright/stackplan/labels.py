@@ -14,6 +14,8 @@ RDMA_RESOURCE, RDMA_DEVICE_CLASS, RDMA_CLAIM = "mrdma.google.com/interface", "mr
 """RDMA interfaces on GKE: the name under which queues count them, device class (GoogleCloudPlatform/container-engine-accelerators@992db812
 gpudirect-rdma), and name of the claim template."""
 NODE_POOL_LABEL = "cloud.google.com/gke-nodepool"
+QUEUED_LABEL = "cloud.google.com/gke-queued"
+"""Label of nodes of a pool with queued provisioning (GoogleCloudPlatform/cluster-toolkit@1047080 gke-node-pool)."""
 TPU_LABEL, TPU_TOPOLOGY_LABEL = "cloud.google.com/gke-tpu-accelerator", "cloud.google.com/gke-tpu-topology"
 """Labels that GKE sets on its nodes: the node pool, and the kind and topology of a TPU slice
 (https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus)."""

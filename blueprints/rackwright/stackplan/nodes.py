@@ -40,6 +40,8 @@ class CapacityPlan:
     zone: str = ""
     count: int | None = None
     """Instance type, zone and number in the reservation or block, as in the spec; empty and None: not set."""
+    queued: Annotated[bool, IF_SET] = False
+    """Flex-start machines that Kueue requests together for a job (queued provisioning)."""
 
 
 @dataclass(frozen=True)

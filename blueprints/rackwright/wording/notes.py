@@ -75,6 +75,10 @@ TEXTS = {
     NoteKind.NEURON_UNCALIBRATED: (
         "The model must be compiled with the Neuron SDK. No measured run calibrates this estimate: allow a factor 2 either way"
     ),
+    NoteKind.SLICE_RATE: "{slices} slices exchange gradients at {gb_s:g} GB/s per chip, the published rate; no measured run covers it",
+    NoteKind.SLICE_RATE_UNKNOWN: (
+        "The bandwidth between slices of {accelerator} is not published. The upper end of the interval doubles the time of their exchange"
+    ),
     NoteKind.OWN_BUDGET_UNCHECKED: "Budget of {budget_usd:,.0f} USD not checked: no `node_cost`, so the total is unknown",
     NoteKind.OWN_COST_PARTS: (
         "An hour of {machine} costs {usd:,.2f} USD: {depreciation_usd:,.2f} USD depreciation, and {power_usd:,.2f} USD power and cooling "

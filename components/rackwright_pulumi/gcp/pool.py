@@ -23,6 +23,7 @@ from pulumi_gcp.container import (
     NodePoolNodeConfigTaintArgs,
     NodePoolNodeConfigWorkloadMetadataConfigArgs,
     NodePoolPlacementPolicyArgs,
+    NodePoolQueuedProvisioningArgs,
     NodePoolUpgradeSettingsArgs,
 )
 from rackwright.stackplan import CapacityPlan, PoolPlan, SharingPlan
@@ -84,7 +85,8 @@ class GcpPool(pulumi.ComponentResource):
             cluster=args["cluster_name"],
             node_locations=list(plan.zones),
             max_pods_per_node=plan.max_pods,
-            management=NodePoolManagementArgs(auto_repair=not flex, auto_upgrade=True),
+            management=NodePoolManagementArgs(auto_repair=not flex, auto_upgrade=not plan.capacity.queued),
+            queued_provisioning=NodePoolQueuedProvisioningArgs(enabled=True) if plan.capacity.queued else None,
             upgrade_settings=None if flex else upgrades,
             network_config=_interfaces(plan, args),
             placement_policy=self._placement(name, plan, args),

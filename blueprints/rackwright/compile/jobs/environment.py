@@ -12,6 +12,8 @@ MASTER_PORT = 29500
 """torchrun's default (https://docs.pytorch.org/docs/stable/elastic/run.html)."""
 RANK_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 """Number of a pod in its job (https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode)."""
+SLICE_RANK, SLICE_FIELD = "MEGASCALE_SLICE_ID", "metadata.labels['jobset.sigs.k8s.io/job-index']"
+"""Number of a slice among those that train together."""
 PREFIX = "PLAN_"
 """Of variables with values of the plan."""
 
@@ -21,21 +23,23 @@ def environment(job: JobContext) -> list[Body]:
     own = job_variables(job)
     plain = own | {name: value for name, value in job.run.env.items() if name not in own}
     rank = {"name": "NODE_RANK", "valueFrom": {"fieldRef": {"fieldPath": RANK_FIELD}}}
+    ranks = [rank, *([{"name": SLICE_RANK, "valueFrom": {"fieldRef": {"fieldPath": SLICE_FIELD}}}] if job.slices > 1 else [])]
     secrets = [_from_secret(name) for name in job.spec.workload.secret_variables]
-    return [rank, *({"name": name, "value": value} for name, value in plain.items()), *secrets]
+    return [*ranks, *({"name": name, "value": value} for name, value in plain.items()), *secrets]
 
 
 def job_variables(job: JobContext) -> dict[str, str]:
     """Variables that the job sets, and that the spec cannot change."""
-    return _fabric(job) | launch_variables(job) | planned_variables(job, checkpoint_path(job), data_path(job))
+    return _fabric(job) | slice_variables(job) | launch_variables(job) | planned_variables(job, checkpoint_path(job), data_path(job))
 
 
 def fabric_rows(job: JobContext) -> tuple[FabricVariable, ...]:
-    """Variables of the fabric between machines. A job on one machine has none, because it does not use the fabric.
+    """Variables of the fabric between machines. A job on one machine has none, because it does not use the fabric; chips of a TPU host
+    exchange over the network of their slice.
 
     Machines without an RDMA fabric communicate over TCP, as sized; its variables state that.
     """
-    if not job.fit.candidate.is_spread:
+    if not job.fit.candidate.is_spread and not job.pool.topology:
         return ()
     fabric = Fabric.TCP if job.pool.fabric == Fabric.NONE else job.pool.fabric
     return fabric_variables(fabric, job.machine.kind, OWN_SERVERS if job.fabric_config else "")
@@ -50,6 +54,15 @@ def _fabric(job: JobContext) -> dict[str, str]:
     """Variables of the fabric: those that the stack has for the ports of own servers, else those of the table."""
     config = job.fabric_config
     return dict(config["data"]) if config else {row.variable: row.value for row in fabric_rows(job)}
+
+
+def slice_variables(job: JobContext) -> dict[str, str]:
+    """Variables of libtpu for TPU slices that train together; empty for one slice.
+
+    GKE sets those of a slice (TPU_WORKER_ID, TPU_WORKER_HOSTNAMES). The form is that of Google's JobSets
+    (https://cloud.google.com/ai-hypercomputer/docs/workloads/pathways-on-cloud/pathways-interactive-mode).
+    """
+    return {"MEGASCALE_NUM_SLICES": str(job.slices), "MEGASCALE_COORDINATOR_ADDRESS": job.host(0)} if job.slices > 1 else {}
 
 
 def launch_variables(job: Launch) -> dict[str, str]:

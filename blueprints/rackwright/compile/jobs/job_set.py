@@ -18,6 +18,7 @@ API = "jobset.x-k8s.io/v1alpha2"
 """The API that the pinned chart serves."""
 QUEUE_LABEL, PRIORITY_LABEL = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
 TOPOLOGY_ANNOTATION = "kueue.x-k8s.io/podset-preferred-topology"
+RUN_ANNOTATION = "provreq.kueue.x-k8s.io/maxRunDurationSeconds"
 EXCLUSIVE_ANNOTATION = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 SHM_SHARE = 0.25
 """Part of the pod's memory for /dev/shm, which counts towards its limit."""
@@ -41,8 +42,8 @@ def job_set(job: JobContext) -> Body:
         "replicatedJobs": [{"name": job.replicated_job, "replicas": job.slices, "template": {"spec": _job(job)}}],
     }
     labels = {QUEUE_LABEL: _name(job, "queue.local-queue"), PRIORITY_LABEL: _name(job, f"queue.priority.{job.run.priority}")}
-    exclusive = {"annotations": _exclusive(job)} if _exclusive(job) else {}
-    return obj(API, "JobSet", job.name, job.namespace, spec, labels=labels, **exclusive)
+    notes = _exclusive(job) | _longest_run(job)
+    return obj(API, "JobSet", job.name, job.namespace, spec, labels=labels, **({"annotations": notes} if notes else {}))
 
 
 def _job(job: JobContext) -> Body:
@@ -182,6 +183,13 @@ def _settings(job: JobContext) -> dict[str, str]:
 def _exclusive(job: JobContext) -> dict[str, str]:
     """One TPU slice, which is a node pool, per replicated job."""
     return {EXCLUSIVE_ANNOTATION: NODE_POOL_LABEL} if job.pool.topology and job.pool.multi_host else {}
+
+
+def _longest_run(job: JobContext) -> dict[str, str]:
+    """How long queued provisioning keeps the machines of the job; Kueue passes it to the ProvisioningRequest
+    (https://cloud.google.com/kubernetes-engine/docs/how-to/provisioningrequest)."""
+    capacity = job.pool.capacity
+    return {RUN_ANNOTATION: str(capacity.max_run_s)} if capacity.queued and capacity.max_run_s else {}
 
 
 def _grace_s(job: JobContext) -> int:

@@ -27,7 +27,8 @@ def capacity_plan(context: CompileContext, entry: CapacityEntry | None = None) -
     mode = str(entry or context.candidate.capacity)
     if mode == "flex-start":
         duration, limit_s = context.fit.duration_s, flex_start_max_run_s(context.catalog)
-        return CapacityPlan(mode, max_run_s=min(limit_s, math.ceil(duration.p90)) if duration else limit_s)
+        longest_s = min(limit_s, math.ceil(duration.p90)) if duration else limit_s
+        return CapacityPlan(mode, max_run_s=longest_s, queued=context.place.capacity.queued)
     return CapacityPlan(mode, reservation_id="" if entry else context.candidate.capacity_id)
 
 

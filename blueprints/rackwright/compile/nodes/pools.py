@@ -14,7 +14,7 @@ from rackwright.stackplan import CapacityPlan, DiskPlan, PlacePlan, PoolPlan, Ta
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.capacity import ADJACENT_MODES
 from rackwright.stackplan.images import UBUNTU, image_variant
-from rackwright.stackplan.labels import POOL_LABEL, RESOURCES, ROLE_LABEL
+from rackwright.stackplan.labels import POOL_LABEL, QUEUED_LABEL, RESOURCES, ROLE_LABEL
 
 SYSTEM_NODES = 2
 """Two, so that webhooks of operators survive the upgrade of one node (V-88)."""
@@ -125,13 +125,14 @@ def accelerator_pool(context: CompileContext, place: PlacePlan, name: str = "gpu
     machine = context.machine
     low, high, start = counts or pool_bounds(context, context.candidate.nodes)
     capacity = capacity_plan(context)
+    queued = ((QUEUED_LABEL, "true"),) if capacity.queued else ()
     return replace(
         _base_pool(context, machine, place, name),
         nodes_min=low,
         nodes_max=high,
         nodes_start=start,
         capacity=capacity,
-        labels=((ROLE_LABEL, context.named("accelerator")),),
+        labels=((ROLE_LABEL, context.named("accelerator")), *queued),
         serves=context.serves,
         sharing=sharing_plan(context),
         adjacent=_uses_placement_group(context, context.machine, capacity, high),

@@ -12,6 +12,9 @@ CAPACITY_CHECK, CHECK_KEY, CONFIG_KEY = "capacity", "queue.admission-check", "qu
 SCALE_UP, CHECK_ONLY = "best-effort-atomic-scale-up.autoscaling.x-k8s.io", "check-capacity.autoscaling.x-k8s.io"
 """Provisioning classes: add all missing machines to one pool, or only look for machines that exist
 (kubernetes/autoscaler@55c37cd cluster-autoscaler/FAQ.md)."""
+QUEUED = "queued-provisioning.gke.io"
+"""Provisioning class of GKE: all machines of a job together, from flex-start capacity
+(https://cloud.google.com/kubernetes-engine/docs/how-to/provisioningrequest)."""
 WAIT_SECONDS, WAIT_MAX_SECONDS = 60, 600
 """First and longest wait before a job is queued again."""
 READY_MINUTES = 15
@@ -27,9 +30,10 @@ def capacity_check(pools: tuple[PoolPlan, ...]) -> tuple[ManifestPlan, ...]:
     A request for fixed pools fails at once without machines (noRetry), and Kueue queues the job again. A request that adds machines stays
     open while no pool has capacity, and the autoscaler repeats it.
     """
-    grows = any(pool.autoscaled for pool in pools)
+    queued = any(pool.capacity.queued for pool in pools)
+    grows = queued or any(pool.autoscaled for pool in pools)
     spec: Body = {
-        "provisioningClassName": SCALE_UP if grows else CHECK_ONLY,
+        "provisioningClassName": QUEUED if queued else SCALE_UP if grows else CHECK_ONLY,
         "managedResources": [pools[0].resource],
         "podSetMergePolicy": "IdenticalWorkloadSchedulingRequirements",
         "retryStrategy": {

@@ -69,12 +69,13 @@ def queues(
     Pools of a fallback are alternatives: the quota is that of the largest, and the autoscaler selects the pool, because Kueue does not try
     another flavor after a failed admission check (https://github.com/kubernetes-sigs/kueue/issues/2560). Their jobs are not placed by
     topology: Kueue evaluates it on existing nodes only (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go).
+    Queued provisioning starts the machines of an admitted job in the same way.
     gated: jobs start on nodes that passed `rackwright preflight`, and its own jobs use a queue without this condition.
     recorded: identity of the running flavor (`flavor_identity`); empty for a new stack, or where it has no topology.
     """
-    are_alternatives = len({pool.preference for pool in pools}) > 1
-    levels, flavor = () if are_alternatives else levels, CHECKED_FLAVOR if gated else DEFAULT_FLAVOR
-    checks = capacity_check(pools) if are_alternatives else ()
+    waits = len({pool.preference for pool in pools}) > 1 or any(pool.capacity.queued for pool in pools)
+    levels, flavor = () if waits else levels, CHECKED_FLAVOR if gated else DEFAULT_FLAVOR
+    checks = capacity_check(pools) if waits else ()
     named = flavor_of_pools(flavor, pools[0], levels)
     suffix = _suffix(_identity(levels, named.body["spec"]), recorded)
     topology = obj(API, "Topology", f"{TOPOLOGY}{suffix}", spec={"levels": [{"nodeLabel": label} for label in levels]})
@@ -82,7 +83,7 @@ def queues(
         *([ManifestPlan("queue.topology", topology, AFTER_KUEUE)] if levels else []),
         flavor_of_pools(flavor, pools[0], levels, suffix),
         *checks,
-        cluster_queue(_nominal_quota(pools, quota), namespace, f"{flavor}{suffix}", has_check=are_alternatives),
+        cluster_queue(_nominal_quota(pools, quota), namespace, f"{flavor}{suffix}", has_check=waits),
         local_queue(namespace),
         *(_preflight_queue(pools, quota, namespace) if gated else ()),
         *(

@@ -48,7 +48,7 @@ def step_seconds(case: TrainingCase, k: TpuCoefficients) -> StepTerms:
     activations = k.activation_passes * ELEMENT_BYTES * n.hidden * n.layers / bandwidth
     compute = tokens * (products + attention + activations)
     dispatch = tokens * k.dispatch_passes * ELEMENT_BYTES * n.top_k * n.hidden * n.moe_layers / bandwidth
-    gather, across = _gather_seconds(case), _dcn_seconds(case)
+    gather, across = _gather_seconds(case), slice_exchange_seconds(case)
     return StepTerms(
         compute=compute,
         recompute=compute * FULL_RECOMPUTE_EXPOSED_SHARE * case.full_recompute_share * 2 / case.passes,
@@ -70,7 +70,7 @@ def _gather_seconds(case: TrainingCase) -> Num:
     return case.micro_batches * volume / case.links.scale_up_bytes_per_s
 
 
-def _dcn_seconds(case: TrainingCase) -> Num:
+def slice_exchange_seconds(case: TrainingCase) -> Num:
     """Return the seconds of the gradient all-reduce between slices."""
     each = GRADIENT_BYTES * case.network.trunk / (case.accelerators / case.slices)
     return 2 * each * (case.slices - 1) / case.slices * DCN_FLOPS_PER_BYTE / case.chip.base_peak_flops

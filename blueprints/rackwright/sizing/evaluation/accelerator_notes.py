@@ -28,3 +28,11 @@ def scaled_beyond_limit(accelerators: int, limit: int | None) -> Iterator[Note]:
     """
     if limit is not None and accelerators > limit:
         yield Note(NoteKind.ACCELERATORS_AT_MAXIMUM, {"most": accelerators, "limit": limit})
+
+
+def slice_notes(offer: Offer) -> Iterator[Note]:
+    """The network between TPU slices: its published rate, or that it is not published."""
+    if offer.slices > 1 and offer.slice_rate:
+        yield Note(NoteKind.SLICE_RATE, {"slices": offer.slices, "gb_s": offer.slice_rate / 1e9})
+    elif offer.slices > 1:
+        yield Note(NoteKind.SLICE_RATE_UNKNOWN, {"accelerator": offer.machine.accelerator or ""})

@@ -10,7 +10,7 @@ from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation import checkpoints
-from rackwright.sizing.evaluation.accelerator_notes import number_format_notes, scaled_beyond_limit
+from rackwright.sizing.evaluation.accelerator_notes import number_format_notes, scaled_beyond_limit, slice_notes
 from rackwright.sizing.evaluation.host_limits import fed_by_host
 from rackwright.sizing.evaluation.transfers import Buckets, unpriced_transfers, written_checkpoints
 from rackwright.sizing.metrics import Goodput, Interval, Memory
@@ -141,6 +141,7 @@ def _pauses(offer: Offer, nodes: int, run: RunTimes, goals: GoalLimits, a: Assum
 def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, run: RunTimes, goals: GoalLimits) -> Iterator[Note]:
     if offer.machine.kind == "neuron":
         yield Note(NoteKind.NEURON_UNCALIBRATED)
+    yield from slice_notes(offer)
     if offer.machine.kind == "cpu":
         yield Note(NoteKind.CPU_UNCALIBRATED)
     yield from number_format_notes(offer, outcome.precision, goals.is_joined)

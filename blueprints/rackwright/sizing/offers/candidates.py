@@ -16,8 +16,11 @@ from rackwright.sizing.offers.offer import Offer, contract_discount
 from rackwright.sizing.offers.own_servers import own_node_cost, server_watts, servers_of
 from rackwright.sizing.offers.sharing import already_divided, divided_machines
 from rackwright.sizing.rejection import Limit, Reason, Rejection
-from rackwright.spec.infra import Place, UseBlock, UseReservation
+from rackwright.spec.infra import Pin, Place, UseBlock, UseReservation
 from rackwright.spec.spec import Spec
+
+SLICE_COUNTS = (2, 4)
+"""Numbers of the largest slice of a host type that are searched; others are pinned."""
 
 
 def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterator[Offer]:
@@ -90,7 +93,7 @@ def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Ite
         requested = place.regions or (() if found else ("any region",))
         absent = (region for region in requested if not any(matches(o.region, (region,)) for o in found))
         for offering in (*found, *(Offering(machine, machine.cloud, region, (), mode) for region in absent)):  # kept for their rejection
-            yield from _shapes(offering, catalog, window_s=longest)
+            yield from _shapes(offering, catalog, place.pin, window_s=longest)
 
 
 def _place_order(o: Offering, spec: Spec) -> tuple:
@@ -99,20 +102,26 @@ def _place_order(o: Offering, spec: Spec) -> tuple:
     return (not is_allowed, o.price_is_reference, o.price_usd_per_hour or float("inf"), o.region not in query.REFERENCE_REGIONS, o.region)
 
 
-def _shapes(offering: Offering, catalog: Catalog, **more) -> Iterator[Offer]:
-    """One offer per GPU machine, one per TPU slice of a host type, and one of two slices of the largest."""
+def _shapes(offering: Offering, catalog: Catalog, pin: Pin | None = None, **more) -> Iterator[Offer]:
+    """One offer per GPU machine, and per TPU slice of a host type; of the largest, and of the pinned one, several slices too.
+
+    Smaller slices are not multiplied: one larger slice has the same chips and a faster network.
+    """
     machine = offering.machine
     accelerator = query.accelerator(catalog, machine.accelerator) if machine.accelerator else None
     base = Offer(machine, accelerator, offering, 0, (0, 0), rejections=tuple(_unavailable(offering, catalog)), **more)
     if machine.kind != "tpu":
         yield base
         return
-    listed = [s for s in query.slices(catalog, machine.name) if s.listed]
-    for piece in listed:
+    mine = pin if pin and pin.instance == machine.name else None
+    known = [s for s in query.slices(catalog, machine.name) if s.listed or (mine and mine.topology == s.topology)]
+    several = {(piece, count) for piece in known[-1:] for count in SLICE_COUNTS if piece.multi_host}
+    several |= {(piece, mine.slices) for piece in known if mine and mine.slices and mine.topology == piece.topology}
+    rate = query.slice_rate(catalog, accelerator) if accelerator else None
+    for piece in known:
         yield replace(base, slice=piece, slices=1, nodes=piece.hosts)
-    if listed and listed[-1].multi_host:
-        refusal = Rejection(Limit.DATA, reason=Reason.SLICE_BANDWIDTH)
-        yield replace(base, slice=listed[-1], slices=2, nodes=2 * listed[-1].hosts, rejections=(*base.rejections, refusal))
+    for piece, count in sorted(several - {(piece, 1) for piece in known}, key=lambda made: (made[0].chips, made[1])):
+        yield replace(base, slice=piece, slices=count, nodes=count * piece.hosts, slice_rate=rate)
 
 
 def _unavailable(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
@@ -170,5 +179,5 @@ def _reservation(entry: UseReservation, place: Place, spec: Spec, catalog: Catal
     ]
     for region in regions:
         offering = query.offer(catalog, machine, region, CapacityMode.RESERVATION, zones)
-        for offer in _shapes(offering, catalog, capacity_id=name):
+        for offer in _shapes(offering, catalog, place.pin, capacity_id=name):
             yield replace(offer, nodes=offer.nodes if offer.slice else reservation.count)

@@ -93,8 +93,11 @@ def pin_rejections(offer: Offer, place: Place) -> tuple[Rejection, ...]:
     if pin is None:
         return ()
     topology, hosts = (offer.slice.topology, offer.nodes) if offer.slice else (None, pin.nodes)
-    if offer.machine.name == pin.instance and pin.topology in (None, topology) and pin.nodes in (None, hosts):
+    slices = pin.slices or (1 if pin.topology else None)
+    same_slice = pin.topology in (None, topology) and (offer.slice is None or slices in (None, offer.slices))
+    if offer.machine.name == pin.instance and same_slice and pin.nodes in (None, hosts):
         return ()
     count = f"with {pin.nodes} hosts" if offer.slice and pin.nodes and offer.machine.name == pin.instance else ""
+    count = f"with {pin.slices} slices" if offer.slice and (pin.slices or 1) > 1 else count
     wanted = " ".join(filter(None, (pin.instance, pin.topology, count)))
     return (Rejection(Limit.PIN, reason=Reason.PINNED_ELSEWHERE, subject=wanted),)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property, lru_cache
 
+from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, Fabric, Machine
 from rackwright.diagnostics.errors import Bug
@@ -143,4 +144,5 @@ def target(
     chip = replace(accelerators.chip(found), memory_bytes=float(machine.accelerator_memory_bytes or found.memory_bytes))
     slowdown = a.sharing_slowdown(sharing.strategy) if sharing else 1.0
     flops = tuple(f for f in found.flops if machine.kind != "neuron" or f[0] in NEURON_FORMATS)
-    return Target(found.name, accelerator.vendor, chip, wires, nodes, count, flops, slices, sharing.strategy if sharing else "", slowdown)
+    strategy, rate_known = sharing.strategy if sharing else "", slices < 2 or query.slice_rate(catalog, accelerator) is not None
+    return Target(found.name, accelerator.vendor, chip, wires, nodes, count, flops, slices, strategy, slowdown, rate_known)

@@ -25,6 +25,7 @@ class Offer:
     accelerator: None where the catalog names none. window_s: longest run of a block or mode. prepaid_s: seconds that are paid in any case.
     quota: code and available amount of the account's quota; None where the spec does not list it. available: machines that exist, None
     where the cloud does not publish it. own_cost: of an hour of an own server, None where the spec has none.
+    slice_rate: bytes/s of a chip between TPU slices; None: not published, or one slice.
     """
 
     machine: Machine
@@ -34,6 +35,7 @@ class Offer:
     rank: tuple[int, int]
     slice: TpuSlice | None = None
     slices: int = 0
+    slice_rate: float | None = None
     capacity_id: str = ""
     nodes: int | None = None
     window_s: float | None = None

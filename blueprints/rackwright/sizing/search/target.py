@@ -20,8 +20,8 @@ class Target:
     """A number of equal machines.
 
     chip: at its 16-bit rate. flops: dense peak by format. slices: TPU slices, 0 for GPUs. sharing: how its accelerators are divided, "" for
-    whole ones; each part runs one replica. slowdown: p90 of times over their median that the other parts cause. Equal targets share one
-    search in all places.
+    whole ones; each part runs one replica. slowdown: p90 of times over their median that the other parts cause.
+    is_slice_rate_known: whether the bandwidth between its slices is published. Equal targets share one search in all places.
     """
 
     accelerator: str
@@ -34,6 +34,7 @@ class Target:
     slices: int = 0
     sharing: str = ""
     slowdown: float = 1.0
+    is_slice_rate_known: bool = True
 
     @property
     def accelerators(self) -> int:

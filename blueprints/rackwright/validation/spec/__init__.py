@@ -10,6 +10,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     safety,
     sharing,
     stack,
+    tpu,
     unsupported,
 )
 from rackwright.validation.spec.own import purchase, servers, storage  # noqa: F401, registers the checks

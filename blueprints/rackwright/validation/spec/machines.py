@@ -12,6 +12,7 @@ from rackwright.spec.infra import Place
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.validation.spec.places import BLOCKS, blocks, existing_entries, modes
 from rackwright.validation.spec.registry import SpecContext, rule
+from rackwright.validation.spec.tpu import slice_name
 
 LONG_TERM = {"cud-1y", "cud-3y"}
 """Price commitments, not capacity modes."""
@@ -58,6 +59,8 @@ def machines_exist(context: SpecContext) -> Iterator[Violation]:
     """A named machine must be in the catalog, and belong to the cloud of its place."""
     for at, place, name in named_machines(context):
         machine = context.catalog.machine_by_name.get(name)
+        if machine is None and slice_name(name, context.catalog):
+            continue  # S-250
         if machine is None:
             names = [m.name for m in context.catalog.machines if m.cloud == place.cloud and m.orderable]
             yield Violation(at, did_you_mean(name, names), f"{quote(name)} is not in the catalog")
@@ -83,33 +86,6 @@ def machines_are_offered_in_place(context: SpecContext) -> Iterator[Violation]:
         if comparable and zones and place.zones and not set(zones) & set(place.zones):
             near = [zone for zone in zones if not known or context.catalog.region_of_zone(zone) in known]
             yield Violation(at, f"use one of {', '.join(sorted(near)[:6])}", f"{quote(name)} is not offered in {', '.join(place.zones)}")
-
-
-@rule("S-55")
-def topology_exists(context: SpecContext) -> Iterator[Violation]:
-    """A pinned topology must exist for the pinned TPU type; a slice of it must have as many hosts as the pin has nodes."""
-    for at, place in context.places:
-        pin = place.pin
-        if pin is None or pin.instance not in context.catalog.machine_by_name:
-            continue
-        slices = context.catalog.slices_by_machine.get(pin.instance, ())
-        chosen = [piece for piece in slices if piece.topology == pin.topology]
-        if pin.topology and not slices:
-            message = f"{quote(pin.instance)} is not a TPU machine and has no topology"
-            yield Violation(at / "pin" / "topology", "leave it out", message, about_key=True)
-        elif pin.topology and not chosen:
-            fix, message = (
-                did_you_mean(pin.topology, [piece.topology for piece in slices]),
-                f"{pin.instance} has no topology {pin.topology}",
-            )
-            yield Violation(at / "pin" / "topology", fix, message)
-        elif slices and not pin.topology and pin.nodes and pin.nodes not in (hosts := [piece.hosts for piece in slices if piece.listed]):
-            sizes = ", ".join(map(str, dict.fromkeys(hosts)))
-            message = f"No slice of {pin.instance} has {pin.nodes} hosts; the largest has {max(piece.chips for piece in slices)} chips"
-            yield Violation(at / "pin" / "nodes", f"set one of {sizes}", message)
-        elif chosen and pin.nodes and pin.nodes not in {piece.hosts for piece in chosen}:
-            hosts = ", ".join(str(piece.hosts) for piece in chosen)
-            yield Violation(at / "pin" / "nodes", f"set {hosts}", f"A {pin.topology} slice has {hosts} hosts; nodes is {pin.nodes}")
 
 
 @rule("S-56", link=BLOCKS)
@@ -157,7 +133,7 @@ def pins_keep_accelerator_limit(context: SpecContext) -> Iterator[Violation]:
         if place.pin and machine and limit:
             slices = context.catalog.slices_by_machine.get(machine.name, ())
             hosts = min((piece.hosts for piece in slices if piece.topology == place.pin.topology), default=1)
-            have = machine.accelerator_count * (place.pin.nodes or hosts)
+            have = machine.accelerator_count * (place.pin.nodes or hosts * (place.pin.slices or 1))
             if have > limit:
                 message = f"The pinned machines have {have:,} accelerators; limits.accelerators is {limit:,}"
                 yield Violation(at / "pin", "pin fewer nodes or a smaller machine, or raise limits.accelerators", message)

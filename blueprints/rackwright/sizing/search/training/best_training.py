@@ -45,6 +45,7 @@ def _outcomes(
     job, machines, target = space.job, space.machines, trials.target
     residuals = [evidence[i] for i in target.tolist()]
     step = scale_terms(space.step(trials), 1 / np.array([e.rate_factor for e in residuals]))
+    exchange = space.slice_exchange_share(trials)
     memory = scale_terms(space.memory(trials.row, trials.recompute), np.array([e.memory_factor for e in residuals]))
     margin = np.array([e.pessimistic - 1 for e in residuals]) * memory.total
     capacity = machines.chip.memory_bytes[target]
@@ -64,12 +65,13 @@ def _outcomes(
             for m, ok, i in zip(memories, fits.tolist(), target.tolist(), strict=True)
         ],
     )
+    doubts = [1.0 if machines.targets[i].is_slice_rate_known else 1.0 + share for i, share in zip(target.tolist(), exchange, strict=True)]
     return [
         Outcome(
-            part, memory, speed, (speed.step_s or 0.0) * job.steps, seen.spread, seen.spread.words, job.precision, nodes, points=points,
-            rejections=rejections,
+            part, memory, speed, (speed.step_s or 0.0) * job.steps, seen.spread.widened(doubt), seen.spread.words, job.precision, nodes,
+            points=points, rejections=rejections,
         )
-        for part, memory, speed, seen, nodes, points, rejections in zip(*columns, strict=True)
+        for part, memory, speed, seen, nodes, points, rejections, doubt in zip(*columns, doubts, strict=True)
     ]  # fmt: skip
 
 

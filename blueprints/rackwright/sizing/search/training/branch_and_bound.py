@@ -11,6 +11,7 @@ import numpy as np
 from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.estimator.case import TrainingCase
 from rackwright.estimator.result import MemoryTerms, StepTerms
+from rackwright.estimator.training.tpu_step import slice_exchange_seconds
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.search.target import TargetArrays, rows_of
 from rackwright.sizing.search.training import training_estimates
@@ -51,14 +52,24 @@ class SearchSpace:
         case = training_cases(self.job, self.layouts.take(row), recompute)
         return training_estimates.memory_terms(self.job, case, self.calibrated)
 
-    def step(self, trials: LayoutTrials) -> StepTerms:
+    def _cases(self, trials: LayoutTrials) -> TrainingCase:
         m = self.machines
-        case = replace(
+        return replace(
             training_cases(self.job, self.layouts.take(trials.row), trials.recompute),
             chip=rows_of(m.chip, trials.target), links=rows_of(m.wires, trials.target), accelerators=m.accelerators[trials.target],
             slices=m.slices[trials.target], sequence=self.job.timed_length,
         )  # fmt: skip
-        return training_estimates.step_terms(self.job, case, self.calibrated)
+
+    def step(self, trials: LayoutTrials) -> StepTerms:
+        return training_estimates.step_terms(self.job, self._cases(trials), self.calibrated)
+
+    def slice_exchange_share(self, trials: LayoutTrials) -> list[float]:
+        """Share of the step in which TPU slices exchange gradients; 0 on one slice. Doubling their exchange lengthens the step by it."""
+        if self.job.sampled or not np.any(self.machines.slices[trials.target] > 1):
+            return [0.0] * len(trials.row)
+        case = self._cases(trials)
+        terms = training_estimates.step_terms(self.job, case, self.calibrated)
+        return np.broadcast_to(slice_exchange_seconds(case) / terms.total, trials.target.shape).tolist()
 
     def seconds(self, trials: LayoutTrials) -> np.ndarray:
         """Seconds of a step."""

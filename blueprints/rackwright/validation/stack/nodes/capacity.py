@@ -8,11 +8,12 @@ from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import CapacityPlan, StackPlan
 from rackwright.stackplan.capacity import flex_start_max_run_s
-from rackwright.validation.stack.registry import accelerators, catalog_rule, pools, rule
+from rackwright.validation.stack.registry import accelerators, catalog_rule, manifests, pools, rule
 
 FLEX = "https://cloud.google.com/kubernetes-engine/docs/concepts/dws"
 FLEX_BOX_LEAST_S = 600
 """https://docs.cloud.google.com/ai-hypercomputer/docs/create/create-mig"""
+QUEUED = "https://cloud.google.com/kubernetes-engine/docs/how-to/provisioningrequest"
 RESERVED_MODES = ("capacity-block", "reservation", "calendar")
 ON_DEMAND_MODES = ("reservation", "calendar")
 """Reservations hold machines that are sold on demand."""
@@ -78,6 +79,24 @@ def flex_start_scales_from_zero(plan: StackPlan, catalog: Catalog) -> Iterator[V
             run = "no maximum run time" if capacity.max_run_s is None else f"a maximum run time of {capacity.max_run_s} s"
             message = f"Flex-start pool {pool.name} has {run}; the limit is {longest_s} s ({longest_s // 86400} days)"
             yield Violation(at / "capacity" / "max_run_s", f"set it to {longest_s} or less", message)
+
+
+@rule("V-70", Level.ERROR, QUEUED)
+def queued_pools_are_empty_flex_start_pools(plan: StackPlan) -> Iterator[Violation]:
+    """Pools with queued provisioning are flex-start pools without a reservation; GPU pools of them have no compact placement, and Kueue
+    requests their machines."""
+    for at, pool in accelerators(plan):
+        if not pool.capacity.queued:
+            continue
+        if pool.capacity.mode != "flex-start":
+            message = f"Pool {pool.name} uses queued provisioning with capacity mode {pool.capacity.mode}"
+            yield Violation(at / "capacity" / "mode", "set flex-start, or set queued to false", message)
+        if pool.adjacent and not pool.topology:
+            message = f"Pool {pool.name} of {pool.machine} uses queued provisioning with compact placement, which GKE allows for TPUs only"
+            yield Violation(at / "adjacent", "set it to false", message)
+        if not any(check.body["spec"].get("admissionChecksStrategy") for _, check in manifests(plan, "ClusterQueue")):
+            message = f"No queue requests the machines of pool {pool.name}: no ClusterQueue has an admission check"
+            yield Violation(at / "capacity" / "queued", "set queued to false, or add the check", message)
 
 
 @catalog_rule("V-72", Level.ERROR, FLEX, invariant=True)
