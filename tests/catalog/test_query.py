@@ -2,6 +2,7 @@
 
 import pytest
 from rackwright.catalog import query
+from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode as Mode
 
 
@@ -96,3 +97,11 @@ def test_slices_of_a_host_are_its_topologies(catalog):
     shapes = [piece.topology for piece in query.slices(catalog, "ct5lp-hightpu-4t")]
     assert {"2x2", "4x4", "16x16"} <= set(shapes)
     assert query.slices(catalog, "p5.48xlarge") == ()
+
+
+@pytest.mark.parametrize(
+    ("zone", "region"),
+    [("us-central1-b", "us-central1"), ("us-central1-ai1", "us-central1"), ("us-south1-ai1b", "us-south1"), ("us-east-1a", "us-east-1")],
+)
+def test_the_region_of_a_zone_is_its_name_without_the_zone(zone, region):
+    assert Catalog.default().region_of_zone(zone) == region

@@ -1,5 +1,6 @@
 """The catalog: rows of the data files, indexes over them, and a digest of the data."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -39,6 +40,9 @@ from rackwright.diagnostics.problem import Mark, Problem
 from rackwright.files import read_bytes
 
 DATA = Path(__file__).parent / "data"
+ZONE_SUFFIX = re.compile(r"(-ai[0-9]+[a-h]?|-?[a-h])$")
+"""End of a zone's name after its region. Google's AI zones are us-central1-ai1 and us-south1-ai1b
+(https://cloud.google.com/compute/docs/regions-zones/ai-zones)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +121,8 @@ class Catalog:
         raise CatalogError(f"no limit {limit!r} of {volume!r}")
 
     def region_of_zone(self, zone: str) -> str:
-        """Region of a zone ID (use1-az1) or of a zone name (us-east-1a, us-central1-b)."""
-        return self.region_by_zone_id.get(zone) or zone.rstrip("abcdefgh").rstrip("-")
+        """Region of a zone ID (use1-az1) or of a zone name (us-east-1a, us-central1-b, us-south1-ai1b)."""
+        return self.region_by_zone_id.get(zone) or ZONE_SUFFIX.sub("", zone)
 
     def zone_is_in(self, zone: str, region: str) -> bool:
         """Whether a zone ID or zone name is in a region."""

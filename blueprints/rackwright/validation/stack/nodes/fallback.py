@@ -1,6 +1,7 @@
 """Pools of a fallback: all grow from 0 machines, and later ones are used where earlier ones have no capacity."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -123,6 +124,7 @@ def pools_are_filled_in_order(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(At() / "releases" / index / "values" / "expanderPriorities", "list one priority per pool", message)
 
 
+@lru_cache(maxsize=64)
 def _parsed(text: str) -> Any:
     """YAML in a chart's values. PyYAML's C parser takes a tenth of the time of the default one."""
     return yaml.load(text, LOADER)
