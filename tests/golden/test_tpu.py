@@ -20,7 +20,7 @@ SLICES = {
     "v5p": ("ct5p-hightpu-4t", "4x4x8", 2, "reservation block"),
     "v6e": ("ct6e-standard-4t", "8x8", 1, "queued"),
     "v6e-one-host": ("ct6e-standard-8t", "2x4", 1, "flex-start"),
-    "7x": ("tpu7x-standard-4t", "2x2x2", 2, "on-demand"),
+    "7x": ("tpu7x-standard-4t", "2x2x2", 1, "on-demand"),
 }
 """Name -> host type, topology, slices, mode."""
 TYPES = ("gcp:container/nodePool:NodePool", "gcp:compute/resourcePolicy:ResourcePolicy")
@@ -32,7 +32,12 @@ def test_pools_match_the_recorded_ones(name):
     (piece,) = [row for row in Catalog.default().slices_by_machine[machine] if row.topology == topology]
     made = tpu.cell(piece, slices, mode, tpu.zones(machine)[-1])
     graph = recorded(made.plan)
-    found = {node.name: json.loads(json.dumps(node.as_json()["inputs"])) for kind in TYPES for node in graph.by_type(kind) if "slice" in node.name}
+    found = {
+        node.name: json.loads(json.dumps(node.as_json()["inputs"]))
+        for kind in TYPES
+        for node in graph.by_type(kind)
+        if "slice" in node.name
+    }
     path = FOLDER / f"{name}.json"
     if os.environ.get("RACKWRIGHT_RENEW") == "goldens":
         path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")

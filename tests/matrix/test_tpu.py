@@ -26,7 +26,7 @@ def test_every_slice_is_a_plan_or_a_refusal_with_an_id(host):
             assert set(cell.codes) <= KNOWN, where
             assert cell.plan or cell.codes, where
             expected = tpu.sold(host) >= {"flex-start" if cell.mode in ("flex-start", "queued") else cell.mode.partition(" ")[0]}
-            several = cell.slices == 1 or piece.multi_host
+            several = cell.slices == 1 or (piece.multi_host and not piece.slice_interface)
             assert bool(cell.plan) == (expected and several), where
             if cell.plan:
                 _is_what_gke_requires(cell)

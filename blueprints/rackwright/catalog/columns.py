@@ -166,7 +166,7 @@ TPU_HOSTS = sourced_table(
     same(count, "chips"),
     same(maybe(count), "vcpus"),
     same(MODES, "capacity_modes"),
-    same(words, "quota_on_demand quota_spot"),
+    same(words, "quota_on_demand quota_spot slice_interface"),
     {"memory_gb": ("memory_bytes", maybe(size(GB)))},
     DOUBTS,
 )

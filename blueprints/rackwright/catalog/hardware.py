@@ -265,6 +265,7 @@ class TpuSlice:
 
     tpu_api_type: accelerator type of the TPU API, None if the shape is requested by version and topology, or GKE only;
     workload_policy: GKE gets the topology of several hosts as a resource policy with a workload policy instead of `tpu_topology`;
+    slice_interface: interface of a pod that reaches other slices, which needs multi-networking; empty: the default one;
     listed: False for shapes that follow the vendor's rule of multiples but appear in no list.
     """
 
@@ -283,6 +284,7 @@ class TpuSlice:
     xpk_type: str
     host_vcpus: int | None
     host_memory_bytes: int | None
+    slice_interface: str
     hbm_bytes_per_chip: int
     runtime_version: str | None
     gke_min_version: str | None

@@ -111,7 +111,8 @@ def owned(server: Server, known: Known) -> Machine:
 
 def tpu_slice(record: Record, hosts: Mapping[str, Record]) -> TpuSlice:
     host = hosts[record["gke_machine_type"]]
-    return TpuSlice(**record, multi_host=record["hosts"] > 1, host_vcpus=host["vcpus"], host_memory_bytes=host["memory_bytes"])
+    of_host = {"host_vcpus": host["vcpus"], "host_memory_bytes": host["memory_bytes"], "slice_interface": host["slice_interface"]}
+    return TpuSlice(**record, multi_host=record["hosts"] > 1, **of_host)
 
 
 def volume(record: Record, prices: Iterable[StoragePrice]) -> Volume:

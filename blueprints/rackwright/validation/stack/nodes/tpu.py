@@ -11,6 +11,7 @@ from rackwright.stackplan.labels import RESOURCES
 from rackwright.validation.stack.registry import accelerators, catalog_rule, rule
 
 PLAN_TPUS = "https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus"
+MULTI_NETWORKING = "https://cloud.google.com/kubernetes-engine/docs/how-to/setup-multinetwork-support-for-pods"
 MULTISLICE = "https://cloud.google.com/tpu/docs/multislice-introduction"
 
 
@@ -76,6 +77,16 @@ def slices_are_equal(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(found[0][0] / "multi_host", "use a topology with several hosts", message)
     if not any(release.name == "jobset" for release in plan.releases):
         yield Violation(At() / "releases", "add jobset", "JobSet is not installed, and training on several slices requires it")
+
+
+@catalog_rule("V-250", Level.ERROR, MULTI_NETWORKING)
+def slices_reach_one_another(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """Slices that train together reach one another over the default interface of their pods; this release sets up no other one."""
+    found = list(shapes(plan, catalog))
+    if len(found) > 1 and (interface := found[0][2].slice_interface):
+        at, pool, shape = found[1]
+        message = f"Slices of {shape.generation} exchange over {interface} of their pods, and the stack has the default network only"
+        yield Violation(at, "use one larger slice, or another TPU generation for several slices", message)
 
 
 @catalog_rule("V-102", Level.ERROR, PLAN_TPUS, invariant=True)
