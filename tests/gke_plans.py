@@ -5,7 +5,9 @@ from dataclasses import replace
 from rackwright.catalog.read import Catalog
 from rackwright.sizing.metrics import ParallelLayout
 
-from tests.plans import GCP, OFFICE, candidate, compiled, fit, spec, training_case
+from tests.plans import GCP, OFFICE, candidate, compiled, fit, queued_tpu_case, spec, tpu_fleet_case, training_case
+
+SERVER = "registry.example/server@sha256:" + "0" * 64
 
 
 def gke_training_case(machine: str = "a3-megagpu-8g", nodes: int = 4, place: dict | None = None, storage: str | dict = "none", **more):
@@ -27,5 +29,7 @@ GKE = {
     "gke-tcpxo": lambda: compiled(gke_training_case()),
     "gke-lustre": lambda: compiled(gke_training_case(storage="lustre")),
     "gke-roce": lambda: compiled(gke_training_case("a3-ultragpu-8g", capacity="spot")),
+    "gke-tpu-fleet": lambda: compiled(tpu_fleet_case({"run": {"image": SERVER}})),
+    "gke-tpu-queued": lambda: compiled(queued_tpu_case()),
 }
-"""Training clusters on GKE, by fabric; `gke-lustre` has a file system."""
+"""Training clusters on GKE by fabric, one with a file system, a fleet on TPU slices, and a slice by queued provisioning."""

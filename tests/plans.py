@@ -180,6 +180,16 @@ def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", machine: st
     return spec("gemma-pretrain", workload, place, blueprint=shape), sizing(pod, facts), pod
 
 
+def tpu_fleet_case(workload: dict | None = None, machine: str = "ct6e-standard-4t", topology: str = "2x2", chips: int = 4, **more):
+    """The service of `fleet_case` on TPU slices with one host."""
+    given, plan, _ = fleet_case(workload)
+    chosen = {"slices": 3, "topology": topology, "fabric": "ici", "replicas": 3, "max_replicas": 8, "price_usd_per_hour": 10.8} | more
+    layout = ParallelLayout(tensor=chips)
+    accelerator = Catalog.default().machine(machine).accelerator
+    found = fit(candidate(machine, accelerator, chips, 3, parallelism=layout, **chosen), ttft_s=0.4, tpot_s=0.02, concurrency=64)
+    return given, replace(plan, fits=(found,)), found
+
+
 def queued_tpu_case(**more):
     """The slice of `tpu_case` by queued provisioning."""
     return tpu_case(capacity="flex-start", place=GCP | {"capacity": {"ordered": ["flex-start"], "queued": True}}, **more)
@@ -272,6 +282,10 @@ MIG, and bought in three ways."""
 
 def tpu_plan() -> StackPlan:
     return compiled(tpu_case())
+
+
+def tpu_fleet_plan() -> StackPlan:
+    return compiled(tpu_fleet_case())
 
 
 ALL = {"box": box_plan, "training": training_plan, "fleet": fleet_plan, "tpu": tpu_plan}

@@ -18,7 +18,7 @@ NEED_MORE_THAN_A_PLAN |= {"V-133", "V-139", "V-140", "V-176", "V-177", "V-178", 
 """Rules over bill, quotas, clock, configuration and spec; test_context_rules.py and compile/test_zones.py have their cases."""
 BASES = {
     name: build() for name, build in (plans.ALL | plans.NODES | plans.FLEETS | gke_plans.GKE | gce_plans.GCE | own_plans.OWN).items()
-} | {"tpu-2": plans.compiled(plans.tpu_case(slices=2)), "tpu-queued": plans.compiled(plans.queued_tpu_case())}
+} | {"tpu-2": plans.compiled(plans.tpu_case(slices=2))}
 
 
 def said(plan, code):

@@ -71,6 +71,7 @@ ACCELERATOR_GENERATIONS = sourced_table(
     same(words, "host_link"),
     {f"{link}_gb_s": (f"{link}_bytes_per_s", GB_S) for link in ("host", "scale_out")},
     {"slice_gb_s": ("slice_bytes_per_s", maybe(GB_S))},
+    same(yes, "vllm_tpu"),
     DOUBTS,
 )
 

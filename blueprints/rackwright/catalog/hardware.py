@@ -98,6 +98,7 @@ class AcceleratorGeneration:
 
     host: PCIe to the CPU, also the path between accelerators without a scale-up link. scale_out: its NIC in the vendor's reference server.
     slice: share of a TPU chip in the network between slices; None: not published.
+    vllm_tpu: documented for vLLM's TPU backend.
     """
 
     generation: str
@@ -105,6 +106,7 @@ class AcceleratorGeneration:
     host_bytes_per_s: float
     scale_out_bytes_per_s: float
     slice_bytes_per_s: float | None
+    vllm_tpu: bool
     confidence: str
     conflict: str
     notes: str

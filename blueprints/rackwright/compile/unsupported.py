@@ -12,6 +12,7 @@ from rackwright.clouds.base import GKE
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.serving.neuron import unsupported_on_neuron
 from rackwright.compile.serving.sglang import SGLANG, unsupported_with_sglang
+from rackwright.compile.serving.tpu import unsupported_on_tpu
 from rackwright.diagnostics.problem import At, Problem, Stage
 from rackwright.spec.model import architecture_of
 from rackwright.spec.workload import Serve
@@ -20,7 +21,7 @@ from rackwright.stackplan import BlueprintKind
 MACHINE_KINDS = {
     BlueprintKind.BOX: ("gpu", "neuron", "cpu"),
     BlueprintKind.TRAINING_CLUSTER: ("gpu", "neuron"),
-    BlueprintKind.INFERENCE_FLEET: ("gpu", "neuron"),
+    BlueprintKind.INFERENCE_FLEET: ("gpu", "neuron", "tpu"),
     BlueprintKind.TPU_POD: ("tpu",),
 }
 """Kinds of machine that each blueprint supports."""
@@ -92,6 +93,8 @@ def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     yield from _server_options(context, workload)
     if context.machine.kind == "neuron":
         yield from unsupported_on_neuron(context)
+    if context.machine.kind == "tpu":
+        yield from unsupported_on_tpu(context)
 
 
 def _server_options(context: CompileContext, workload: Serve) -> Iterator[Problem]:

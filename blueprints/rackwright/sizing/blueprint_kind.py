@@ -10,12 +10,12 @@ def blueprint_kind(spec: Spec, candidate: Candidate) -> str:
     """The kind in the spec; for `auto`, the kind that fits the workload, the accelerator, the number of nodes and the spec's cluster."""
     if spec.blueprint.kind != "auto":
         return spec.blueprint.kind
-    if candidate.topology:
-        return "tpu-pod"
     if candidate.accelerator == CPU:
         return "box"
     if spec.workload.kind == "serve":
         return "inference-fleet"
+    if candidate.topology:
+        return "tpu-pod"
     return "box" if candidate.nodes == 1 and not joins_cluster(spec) else "training-cluster"
 
 

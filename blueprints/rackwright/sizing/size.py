@@ -261,7 +261,7 @@ def _inference_storage(facts: WorkloadFacts, chosen: Fit | None) -> StorageNeed:
 
 def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a: Assumptions) -> Iterator[Note]:
     chosen = fits[0] if fits else None
-    if chosen and chosen.candidate.topology and spec.blueprint.kind == "auto":
+    if chosen and chosen.candidate.topology and spec.blueprint.kind == "auto" and spec.is_training:
         yield Note(NoteKind.TPU_CHOSEN)
     if chosen and chosen.cost_usd and isinstance(spec.workload, Serve) and spec.workload.revenue is not None:
         earned = (chosen.speed.tokens_per_s or 0.0) * spec.workload.revenue * HOUR * a.month_h

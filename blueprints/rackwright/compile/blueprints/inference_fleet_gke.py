@@ -10,7 +10,7 @@ from rackwright.compile.kubernetes.gcp.storage_class import storage_classes
 from rackwright.compile.kubernetes.manifests import allow, from_blocks, from_namespace
 from rackwright.compile.network.address_plan import GCP_PROXY, gke_network
 from rackwright.compile.network.place import place_plan
-from rackwright.compile.nodes.pools import accelerator_pool, system_pool
+from rackwright.compile.nodes.pools import POOL_NAMES, accelerator_pool, system_pool
 from rackwright.compile.observability.serving_alerts import serving_alerts
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import keda, metrics_priority, monitoring
@@ -28,18 +28,16 @@ from rackwright.compile.serving.replica import (
     replicas_per_node,
 )
 from rackwright.compile.serving.server_objects import server_objects
+from rackwright.compile.serving.tpu import with_tpu_settings
 from rackwright.compile.storage.buckets import bucket_plans, grants
-from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, ManifestPlan, PoolPlan, StackPlan
+from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, StackPlan
 from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 
 
 def gke_fleet_plan(context: CompileContext) -> StackPlan:
-    place = place_plan(context, spreads=True)  # a replica fits one machine: C-wide-replica
-    buckets = bucket_plans(context)
-    pool = accelerator_pool(context, place, "gpu", node_bounds(context))
-    disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
-    zones = (place.zone, *place.further_zones)[: max(pool.nodes_max, 1)]  # GKE starts one node per zone
-    pool = replace(pool, disk=disk, fabric="none", adjacent=False, zones=zones)
+    # A replica fits one machine (C-wide-replica). GKE bounds the nodes of TPU pools per zone, so these have one.
+    place = place_plan(context, spreads=context.machine.kind != "tpu")
+    buckets, pool = bucket_plans(context), _pool(context, place)
     server = _server(context, buckets, pool)
     pools = (system_pool(context, place), pool)
     storage = storage_classes(context.spec.name, pools)
@@ -75,6 +73,14 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
     )
 
 
+def _pool(context: CompileContext, place: PlacePlan) -> PoolPlan:
+    """The pool of the replicas; on TPU each of its nodes is a slice of its own."""
+    pool = accelerator_pool(context, place, POOL_NAMES[context.machine.kind], node_bounds(context))
+    disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
+    zones = (place.zone, *place.further_zones)[: max(pool.nodes_max, 1)]  # GKE starts one node per zone
+    return replace(pool, disk=disk, fabric="none", adjacent=False, zones=zones, topology=context.candidate.topology)
+
+
 def _has_picker(context: CompileContext) -> bool:
     return context.spec.blueprint.gateway == "inference"
 
@@ -89,7 +95,7 @@ def _gateway(context: CompileContext, server: ModelServer) -> tuple[ManifestPlan
 
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan) -> ModelServer:
     """Serves the bucket's folder, or a repository of the Hugging Face hub."""
-    if not buckets:
-        return model_server(context, buckets, pool, *hub_weights(context))
-    server = model_server(context, buckets, pool, weights_volume(buckets[0].key, buckets[0].prefix), WEIGHTS_PATH)
-    return replace(server, annotations=fuse_annotations(cache_gib(context)))
+    volume, model = (weights_volume(buckets[0].key, buckets[0].prefix), WEIGHTS_PATH) if buckets else hub_weights(context)
+    server = model_server(context, buckets, pool, volume, model)
+    server = replace(server, annotations=fuse_annotations(cache_gib(context))) if buckets else server
+    return with_tpu_settings(context, server, pool) if context.machine.kind == "tpu" else server

@@ -35,6 +35,7 @@ class ModelServer:
     of the autoscaler. hosts: pods of a replica, each on its own node; the first answers. devices: other resources that a pod requests.
     claim: claim template in place of devices. pins_memory: for RDMA. after: keys that it depends on. compile_s: seconds to compile the
     model. as_root: run as root. folder: working directory. suffix: of names that the servers of a stack do not share.
+    node_labels: further labels of its nodes.
     preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
     metrics: Prometheus that the autoscaler queries. engine_metrics: what the server publishes. first_token: (seconds, percentile) of the
     goal for the time to first token; None without a goal. port: of the container. metrics_port: where it differs from `port`.
@@ -74,6 +75,7 @@ class ModelServer:
     as_root: bool = False
     folder: str = ""
     preferred_pools: tuple[str, ...] = ()
+    node_labels: tuple[tuple[str, str], ...] = ()
     disk_gib: int = 0
     suffix: str = ""
     metrics: MetricsEndpoint = STACK_METRICS
@@ -173,7 +175,7 @@ def pod(server: ModelServer, main: Body) -> Body:
     return {
         "serviceAccountName": server.account,
         "terminationGracePeriodSeconds": server.longest_request_s + DRAIN_S,
-        "nodeSelector": {ROLE_LABEL: server.role or f"accelerator{server.suffix}"},
+        "nodeSelector": {ROLE_LABEL: server.role or f"accelerator{server.suffix}"} | dict(server.node_labels),
         "tolerations": list(server.tolerations),
         **_pool_affinity(server.preferred_pools),
         "topologySpreadConstraints": [

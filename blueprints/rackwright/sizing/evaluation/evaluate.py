@@ -244,7 +244,7 @@ def _machine_rejections(offer: Offer, nodes: int, max_nodes: int, goals: GoalLim
         yield Rejection(Limit.HOST_MEMORY, need / GIB, m.memory_bytes / GIB, "GiB per node", Reason.HOST_MEMORY)
     if offer.available is not None and max_nodes > offer.available:
         yield Rejection(Limit.CAPACITY, max_nodes, offer.available, "machines", Reason.CAPACITY_COUNT, "servers in inventory")
-    if offer.nodes is not None and nodes > offer.nodes:
+    if offer.nodes is not None and nodes > offer.nodes and (goals.is_joined or not offer.slice):
         yield Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", Reason.CAPACITY_COUNT, offer.capacity_id or "TPU slice")
 
 

@@ -62,6 +62,16 @@ def machines_named(place: Place) -> set[str]:
     return blocks | reserved | ({place.pin.instance} if place.pin else set())
 
 
+def _tpu_serving(offer: Offer, spec: Spec) -> Iterator[Rejection]:
+    """Servers run on pinned slices of one host, because another server and fewer models than on GPUs are documented."""
+    if spec.workload.kind != "serve":
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.TPU_BATCH)
+    elif offer.machine.name not in machines_named(spec.infra.places[offer.place]):
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.TPU_NOT_PINNED, remedies=(offer.machine.name,))
+    elif offer.slice and offer.slice.multi_host:
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.TPU_SERVING_HOSTS, subject=offer.slice.topology)
+
+
 def _blueprint(offer: Offer, spec: Spec, catalog: Catalog) -> Iterator[Rejection]:
     machine, accelerator = offer.machine, offer.accelerator
     if machine.kind == "cpu" and "box" in profile(machine.cloud).blueprints:
@@ -77,7 +87,7 @@ def _blueprint(offer: Offer, spec: Spec, catalog: Catalog) -> Iterator[Rejection
         return
     tpu, serves, kind = machine.kind == "tpu", not spec.is_training, spec.blueprint.kind
     if tpu and serves:
-        yield Rejection(Limit.BLUEPRINT, reason=Reason.TPU_SERVING)
+        yield from _tpu_serving(offer, spec)
     elif (kind == "tpu-pod") != tpu and kind != "auto":
         device = "TPU" if kind == "tpu-pod" else "GPU"
         yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_DEVICE, subject=kind, detail=device)

@@ -79,6 +79,7 @@ def _fleet(same: _FleetKey, a: Assumptions, today: date) -> Fleet:
             chips = offer.slice.chips if offer.slice else 0
             for nodes in _counts(offer, same.spec, a):
                 found = target(offer.machine, offer.accelerator, nodes, same.catalog, chips, offer.slices, a)
+                found = replace(found, is_whole_machine=bool(offer.slice) and same.spec.workload.kind == "serve")
                 counts.append((nodes, place.setdefault(found, len(place))))
         entries.append(NodeCounts(offer, tuple(counts)))
     return Fleet(tuple(entries), tuple(place))

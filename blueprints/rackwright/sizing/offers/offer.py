@@ -62,6 +62,7 @@ class Offer:
         """A candidate of this offer; created by the thousand, so common fields are copied."""
         made = object.__new__(Candidate)
         varying = {"nodes": nodes, "parallelism": parallelism, "precision": precision, "replicas": replicas[0], "max_replicas": replicas[1]}
+        varying |= {"slices": nodes // self.slice.hosts} if self.slice else {}
         made.__dict__.update(self._common_fields, **varying)
         return made
 

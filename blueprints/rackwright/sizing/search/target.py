@@ -21,6 +21,7 @@ class Target:
 
     chip: at its 16-bit rate. flops: dense peak by format. slices: TPU slices, 0 for GPUs. sharing: how its accelerators are divided, "" for
     whole ones; each part runs one replica. slowdown: p90 of times over their median that the other parts cause.
+    is_whole_machine: each replica uses every accelerator of a machine, as pods on TPU must.
     is_slice_rate_known: whether the bandwidth between its slices is published. Equal targets share one search in all places.
     """
 
@@ -35,6 +36,7 @@ class Target:
     sharing: str = ""
     slowdown: float = 1.0
     is_slice_rate_known: bool = True
+    is_whole_machine: bool = False
 
     @property
     def accelerators(self) -> int:

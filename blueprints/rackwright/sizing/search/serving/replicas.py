@@ -59,7 +59,8 @@ class ReplicaShapes:
 def replica_shapes(job: ServingJob, machines: TargetArrays) -> ReplicaShapes:
     """Inside one machine, unless stages are pinned: then online replicas of whole machines too. Tensor parallelism keeps key and value
     heads whole or copied evenly; stages are powers of two. On Neuron one device or all of a machine, unless pinned: what a pod is given
-    (https://awsdocs-neuron.readthedocs-hosted.com/en/latest/deploy/infrastructure/scheduler.html). On a divided accelerator one part: parts
+    (https://awsdocs-neuron.readthedocs-hosted.com/en/latest/deploy/infrastructure/scheduler.html). On TPU all chips of a machine: a pod
+    requests them together (https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus). On a divided accelerator one part: parts
     do not reach each other's memory (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/deployment-considerations.html)."""
     pinned = job.tensor or job.pipeline
     by_size = {size: _layouts(job, size) for size in {t.per_node for t in machines.targets}}
@@ -67,7 +68,9 @@ def replica_shapes(job: ServingJob, machines: TargetArrays) -> ReplicaShapes:
         (i, *way)
         for i, t in enumerate(machines.targets)
         for way in by_size[t.per_node]
-        if (pinned or not t.neuron or way in ((1, 1), (t.per_node, 1))) and (not t.sharing or way == (1, 1))
+        if (pinned or not t.neuron or way in ((1, 1), (t.per_node, 1)))
+        and (not t.sharing or way == (1, 1))
+        and (not t.is_whole_machine or way == (t.per_node, 1))
     ]
     target, tensor, pipeline = np.array(rows, dtype=float).reshape(-1, 3).T
     return ReplicaShapes(target.astype(int), tensor, pipeline)

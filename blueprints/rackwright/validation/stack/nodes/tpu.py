@@ -6,7 +6,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import TpuSlice
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
-from rackwright.stackplan import PoolPlan, StackPlan
+from rackwright.stackplan import BlueprintKind, PoolPlan, StackPlan
 from rackwright.stackplan.labels import RESOURCES
 from rackwright.validation.stack.registry import accelerators, catalog_rule, rule
 
@@ -39,8 +39,11 @@ def topology_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
 
 @catalog_rule("V-99", Level.ERROR, PLAN_TPUS, invariant=True)
 def slices_are_whole(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """A slice has all its hosts or none: a pool starts with 0 nodes or with its maximum, which is the number of hosts."""
+    """A slice has all its hosts or none: a pool starts with 0 nodes or with its maximum, which is the number of hosts. Fleets have pools of
+    any number of slices with one host."""
     for at, pool, shape in shapes(plan, catalog):
+        if plan.kind is BlueprintKind.INFERENCE_FLEET and shape.hosts == 1:
+            continue  # each node is a slice of its own
         if pool.nodes_max != shape.hosts or {pool.nodes_min, pool.nodes_start} - {0, shape.hosts}:
             nodes = f"minimum {pool.nodes_min}, start {pool.nodes_start}, maximum {pool.nodes_max}"
             message = f"Slice {pool.topology} has {shape.hosts} hosts, which are all present or none; pool {pool.name} has {nodes}"
@@ -84,7 +87,7 @@ def slices_reach_one_another(plan: StackPlan, catalog: Catalog) -> Iterator[Viol
     """Slices that train together reach one another over the default interface of their pods; this release sets up no other one."""
     found = list(shapes(plan, catalog))
     if len(found) > 1 and (interface := found[0][2].slice_interface):
-        at, pool, shape = found[1]
+        at, _, shape = found[1]
         message = f"Slices of {shape.generation} exchange over {interface} of their pods, and the stack has the default network only"
         yield Violation(at, "use one larger slice, or another TPU generation for several slices", message)
 
