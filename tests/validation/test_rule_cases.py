@@ -17,7 +17,9 @@ NEED_MORE_THAN_A_PLAN = {"C-block", "D-secret", "R-115", "R-116", "S-114", "S-11
 NEED_MORE_THAN_A_PLAN |= {"V-133", "V-139", "V-140", "V-176", "V-177", "V-178", "V-213", "V-216", "V-220", "V-221", "V-222", "V-290"}
 """Rules over bill, quotas, clock, configuration and spec; test_context_rules.py and compile/test_zones.py have their cases."""
 BASES = {
-    name: build() for name, build in (plans.ALL | plans.NODES | plans.FLEETS | gke_plans.GKE | gce_plans.GCE | own_plans.OWN).items()
+    name: build()
+    for bases in (plans.ALL, plans.NODES, plans.FLEETS, gke_plans.GKE, gke_plans.GKE_OPTIONS, gce_plans.GCE, own_plans.OWN)
+    for name, build in bases.items()
 } | {"tpu-2": plans.compiled(plans.tpu_case(slices=2))}
 
 

@@ -38,6 +38,11 @@ class CloudProfile:
     uri_scheme: of its object store. bucket_prefixes, bucket_words: prefixes and words that bucket names must not have.
     has_bucket_folders: buckets get a hierarchical namespace, which keeps no versions.
 
+    has_regional_subnets: a subnet spans the zones of its region, and pods have secondary ranges of it. network_prefixes: shortest and
+    longest prefix of a new network; () where rules of the blueprint decide. network_id, subnet_id: patterns of existing ones, with the
+    groups owner and region where an ID has them; network_form, subnet_form: examples. service_account: pattern of an identity that nodes,
+    pods or updates act as; empty: roles have ARNs. key_id: pattern of an existing key, with the group region; key_form: an example.
+
     reserved_addresses: of every subnet. identity_endpoints: (CIDR, port) where a pod gets its cloud identity.
     earlier_pod_logs: clusters collected logs of pods before the option `pod_logs` existed.
     node_upgrade_command: of one pool, with {cluster} and {region}, where clusters hold upgrades of nodes; empty: node images are pinned.
@@ -93,6 +98,15 @@ class CloudProfile:
     bucket_words: tuple[str, ...] = ()
     has_bucket_folders: bool = False
 
+    has_regional_subnets: bool = False
+    network_prefixes: tuple[int, ...] = ()
+    network_id: str = ""
+    network_form: str = ""
+    subnet_id: str = ""
+    subnet_form: str = ""
+    service_account: str = ""
+    key_id: str = ""
+    key_form: str = ""
     reserved_addresses: int = 0
     identity_endpoints: tuple[tuple[str, int], ...] = ()
     earlier_pod_logs: bool = False

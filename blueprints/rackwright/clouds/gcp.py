@@ -5,6 +5,8 @@ import re
 
 from rackwright.clouds.base import GKE, MANAGED_LUSTRE, CloudProfile
 
+NAME, PROJECT = r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?", r"[a-z][-a-z0-9:.]{4,61}[a-z0-9]"
+"""Of resources of Compute Engine (https://cloud.google.com/compute/docs/naming-resources), and IDs of projects."""
 REGIONS = "https://cloud.google.com/compute/docs/regions-zones"
 
 
@@ -42,8 +44,10 @@ GCP = CloudProfile(
     has_bucket_folders=True,
     supports=frozenset(
         {
-            *("blueprint.gateway", "blueprint.ssh_from", "blueprint.storage", "box.alerts"),
-            *("capacity.reservation", "quotas", "serve.sharing"),
+            *("blueprint.gateway", "blueprint.pools", "blueprint.safety", "blueprint.ssh_from", "blueprint.storage", "box.alerts"),
+            *("capacity.calendar", "capacity.fallback", "capacity.reservation"),
+            *("key", "network.cidr", "network.existing", "permissions_boundary", "role", "roles"),
+            *("quotas", "serve.sharing"),
         }
     ),
     # A part of a reservation is named by its block: https://cloud.google.com/ai-hypercomputer/docs/view-reserved-capacity
@@ -53,6 +57,18 @@ GCP = CloudProfile(
     ),
     reservation_form="team-h200, team-h200/reservationBlocks/block-1 or projects/PROJECT/reservations/team-h200",
     reservation_lookup="`gcloud compute reservations describe {} --zone ZONE` shows it",
+    has_regional_subnets=True,
+    # The ranges of pods take half: a /9 is the largest (cloud.google.com/kubernetes-engine/docs/concepts/alias-ips), and a proxy-only
+    # subnet has at least 64 addresses (cloud.google.com/load-balancing/docs/proxy-only-subnets).
+    network_prefixes=(8, 18),
+    network_id=rf"(projects/(?P<owner>{PROJECT})/global/networks/)?{NAME}",
+    network_form="projects/HOST/global/networks/NAME",
+    subnet_id=rf"projects/(?P<owner>{PROJECT})/regions/(?P<region>[a-z]+-[a-z]+[0-9]+)/subnetworks/{NAME}",
+    subnet_form="projects/HOST/regions/REGION/subnetworks/NAME",
+    # https://cloud.google.com/iam/docs/service-accounts-create
+    service_account=rf"[a-z][-a-z0-9]{{4,28}}[a-z0-9]@(?P<owner>{PROJECT})\.iam\.gserviceaccount\.com",
+    key_id=rf"projects/{PROJECT}/locations/(?P<region>[-a-z0-9]+)/keyRings/[-a-zA-Z0-9_]{{1,63}}/cryptoKeys/[-a-zA-Z0-9_]{{1,63}}",
+    key_form="projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY",
     reserved_addresses=4,
     # Both addresses of GKE's metadata server.
     identity_endpoints=(("169.254.169.254/32", 80), ("169.254.169.252/32", 988)),
@@ -84,6 +100,9 @@ GCP = CloudProfile(
         "certificates": "https://cloud.google.com/kubernetes-engine/docs/how-to/secure-gateway",
         "regions": REGIONS,
         "offerings": REGIONS,
+        "subnets": "https://cloud.google.com/kubernetes-engine/docs/how-to/cluster-shared-vpc",
+        "networks": "https://cloud.google.com/kubernetes-engine/docs/concepts/alias-ips",
+        "keys": "https://cloud.google.com/kubernetes-engine/docs/how-to/using-cmek",
         "reservations": "https://cloud.google.com/kubernetes-engine/docs/how-to/consuming-reservations",
         "tags": "https://cloud.google.com/compute/docs/labeling-resources",
     },

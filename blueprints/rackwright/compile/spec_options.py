@@ -2,22 +2,32 @@
 
 from dataclasses import replace
 
-from rackwright.clouds import supports
+from rackwright.clouds import profile, supports
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.existing_cluster import as_tenant_stack
-from rackwright.compile.network.address_plan import assign_ranges, existing_reference, widen_machine_subnet
+from rackwright.compile.network.address_plan import (
+    assign_gke_ranges,
+    assign_ranges,
+    existing_gke_network,
+    existing_reference,
+    widen_machine_subnet,
+)
 from rackwright.spec.blueprint import ExistingCluster
 from rackwright.spec.infra import Roles
-from rackwright.stackplan import Existing, ManifestPlan, NetworkPlan, StackPlan
+from rackwright.stackplan import Existing, ManifestPlan, NetworkPlan, StackPlan, ref
 from rackwright.stackplan.addresses import addresses_needed
+from rackwright.stackplan.labels import ACCOUNT_ANNOTATION
 
 
 def apply_spec_options(context: CompileContext, plan: StackPlan) -> StackPlan:
     """`plan` with the options of the spec; unchanged on clouds without them."""
-    if not supports(plan.place.cloud, "blueprint.safety") and not plan.box:
+    if not supports(plan.place.cloud, "network.existing"):
         return plan
     place, safety, roles = context.place, context.spec.blueprint.safety, context.place.roles or Roles()
     teams = {each.namespace for each in context.each_workload}
+    manifests = plan.manifests if safety.network_policies else _without(plan.manifests, "NetworkPolicy")
+    if roles.workload and profile(plan.place.cloud).service_account:
+        manifests = tuple(_acting_as(manifest, plan, teams) for manifest in manifests)
     plan = replace(
         plan,
         place=replace(plan.place, role_arn=place.role or "", boundary_arn=place.permissions_boundary or ""),
@@ -35,7 +45,7 @@ def apply_spec_options(context: CompileContext, plan: StackPlan) -> StackPlan:
         )
         if plan.cluster
         else None,
-        manifests=plan.manifests if safety.network_policies else _without(plan.manifests, "NetworkPolicy"),
+        manifests=manifests,
         protected=safety.deletion_protection,
     )
     return as_tenant_stack(plan) if existing_cluster(context) and plan.cluster else plan
@@ -50,13 +60,31 @@ def existing_cluster(context: CompileContext) -> Existing:
 def _network(context: CompileContext, plan: StackPlan) -> NetworkPlan:
     """An existing network keeps its addresses, flow logs and endpoints."""
     safety, network, cidr = context.spec.blueprint.safety, plan.network, context.place.network.cidr
+    if profile(plan.place.cloud).has_regional_subnets:
+        network = existing_gke_network(network, context.place.network, plan.place)
     if network.existing_id:
         return network
     return replace(
-        assign_ranges(network, cidr) if cidr else widen_machine_subnet(network, addresses_needed(plan)),
+        _in_range(plan, cidr) if cidr else widen_machine_subnet(network, addresses_needed(plan)),
         flow_logs=network.flow_logs and safety.flow_logs,
         private_endpoints=network.private_endpoints if safety.private_endpoints else (),
     )
+
+
+def _acting_as(manifest: ManifestPlan, plan: StackPlan, teams: set[str]) -> ManifestPlan:
+    """The Kubernetes service account of a workload, whose pods act as the existing service account of the spec
+    (https://cloud.google.com/kubernetes-engine/docs/how-to/workload-identity)."""
+    meta = manifest.body["metadata"]
+    owners = [each for each in plan.identities if each.namespace in teams and each.service_account == meta["name"]]
+    if manifest.body["kind"] != "ServiceAccount" or meta.get("namespace") not in teams or not owners:
+        return manifest
+    annotations = meta.get("annotations", {}) | {ACCOUNT_ANNOTATION: ref(f"identity.{owners[0].key}.account")}
+    return replace(manifest, body=manifest.body | {"metadata": meta | {"annotations": annotations}})
+
+
+def _in_range(plan: StackPlan, cidr: str) -> NetworkPlan:
+    assign = assign_gke_ranges if profile(plan.place.cloud).has_regional_subnets else assign_ranges
+    return assign(plan.network, cidr)
 
 
 def _without(manifests: tuple[ManifestPlan, ...], kind: str) -> tuple[ManifestPlan, ...]:

@@ -48,9 +48,6 @@ def _machine(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
             f"NVLink joins {domain} GPUs of {machine.name} over several machines; this release does not place them as one domain on GKE"
         )
         yield Problem("C-machine", reason, WORKLOAD, "choose another candidate")
-    if kind is BlueprintKind.TRAINING_CLUSTER and chosen.capacity == "flex-start":
-        reason = "Flex-start nodes start for waiting pods, and the queue of a training cluster starts pods on existing nodes only"
-        yield Problem("C-capacity", reason, At() / "infra" / "any_of" / chosen.place / "capacity", "use on-demand, spot or a reservation")
     if kind is not BlueprintKind.BOX:
         return
     if chosen.nodes == 1 and machine.unit_nodes != 1:

@@ -31,6 +31,15 @@ Arn = Annotated[
 ]
 
 
+Deployer = Annotated[
+    str,
+    Field(
+        pattern=r"^(arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:\S+|[a-z][-a-z0-9]{4,28}[a-z0-9]@[a-z][-a-z0-9:.]{4,61}\.iam\.gserviceaccount\.com)$",
+        description="such as arn:aws:iam::123456789012:role/x, or builder@my-project.iam.gserviceaccount.com",
+    ),
+]
+
+
 class CapacityBlock(Part):
     """Purchased EC2 Capacity Block for ML."""
 
@@ -61,6 +70,8 @@ class Reservation(Part):
     """Number of reserved machines."""
     zone: Id | None = None
     """Zone of the reservation."""
+    local_ssds: Annotated[int, Field(ge=0, strict=True)] | None = None
+    """Local SSDs of each machine of the reservation, on Google Cloud; machines with another number cannot use it."""
 
 
 class UseBlock(Part):
@@ -102,11 +113,23 @@ class Capacity(Part):
     """Capacity modes of a place: either `ordered` or `fallback`."""
 
     ordered: tuple[CapacityEntry, ...] = ()
-    """Alternatives for sizing, most preferred first; the first that fits is used. Calendar capacity is named by its reservation (N-05)."""
+    """Alternatives for sizing, most preferred first; the first that fits is used. Calendar capacity is named by its reservation (S-274)."""
     fallback: tuple[CapacityEntry, ...] = ()
-    """One pool per entry, which grows when jobs need machines; later ones grow where earlier ones have no capacity. AWS only (N-04)."""
+    """One pool per entry, which grows when jobs need machines; later ones grow where earlier ones have no capacity."""
     queued: bool = False
     """Obtain flex-start machines by queued provisioning: Kueue requests all machines of a job together, and the job waits for them."""
+
+
+class SecondaryRange(Part):
+    """Secondary range of an existing subnet on Google Cloud."""
+
+    name: Id
+    """Name of the range."""
+    cidr: Text | None = None
+    """Addresses of the range, such as 10.4.0.0/14; validation checks them against the nodes of the stack."""
+
+
+RangeEntry = Annotated[Annotated[Id, Tag(PLAIN)] | Annotated[SecondaryRange, Tag(MAPPING)], plain_or_mapping]
 
 
 class ExistingSubnet(Part):
@@ -118,8 +141,13 @@ class ExistingSubnet(Part):
     """Availability zone of the subnet."""
     cidr: Text | None = None
     """Address range of the subnet, such as 10.0.64.0/18."""
-    use: Literal["all", "nodes", "control", "public"] = "all"
-    """Purpose: nodes, control plane, both (all), or not used by the stack (public)."""
+    use: Literal["all", "nodes", "control", "public", "proxy"] = "all"
+    """Purpose: nodes, control plane, both (all), or not used by the stack (public). On Google Cloud also `proxy`: the region's proxy-only
+    subnet, which the gateway of a fleet needs."""
+    pods: RangeEntry | None = None
+    """Secondary range of the pods; default: GKE adds a range to the subnet. Google Cloud only."""
+    services: RangeEntry | None = None
+    """Secondary range of the Kubernetes services; default: GKE adds a range to the subnet. Google Cloud only."""
 
 
 SubnetEntry = Annotated[
@@ -135,26 +163,30 @@ class ExistingNetwork(Part):
     """ID of the network, or an output of another stack."""
     subnets: tuple[SubnetEntry, ...] = ()
     """Subnets to use: IDs, outputs of another stack, or mappings with `id`, `zone`, `cidr` and `use`."""
+    subnet_users: Literal["create", "exist"] = "create"
+    """Shared VPC on Google Cloud. create: the stack grants GKE's service agents the use of the subnets in the host project. exist: an
+    administrator of the host project did."""
 
 
 class Network(Part):
     """Network of the stack; a new one is created unless `existing` is set."""
 
     existing: ExistingNetwork | None = None
-    """Existing network to use; AWS only (N-06)."""
+    """Existing network to use. On Google Cloud its name, or projects/HOST/global/networks/NAME of a Shared VPC."""
     cidr: Text | None = None
-    """Address range of the new network, such as 10.20.0.0/16; AWS only (N-19)."""
+    """Address range of the new network, such as 10.20.0.0/16. On Google Cloud it also holds pods, services and accelerator networks."""
 
 
 class Roles(Part):
-    """Existing AWS IAM roles; a role that is left out is created."""
+    """Existing IAM roles, on Google Cloud service accounts; one that is left out is created."""
 
     cluster: IdOrOutput | None = None
-    """ARN of the EKS control plane role."""
+    """ARN of the EKS control plane role. AWS only."""
     nodes: IdOrOutput | None = None
-    """ARN of the node role."""
+    """ARN of the node role, or email address of the service account of the nodes."""
     workload: IdOrOutput | None = None
-    """ARN of the role of the workload's pods; for a box, the name of an instance profile."""
+    """ARN of the role of the workload's pods; for a box, the name of an instance profile. On Google Cloud the email address of the service
+    account that the pods act as."""
 
 
 Quotas = dict[Id, dict[Id, Annotated[float, Field(ge=0)]]]
@@ -220,15 +252,15 @@ class Place(Part):
     """AWS account ID; the provider rejects credentials of any other account."""
     project: Project | None = None
     """Google Cloud project ID."""
-    role: Arn | None = None
-    """ARN of the role that the provider assumes to build the stack; AWS only (N-18)."""
+    role: Deployer | None = None
+    """ARN of the role that the provider assumes to build the stack, or email address of the service account that it acts as."""
     permissions_boundary: Arn | None = None
     """ARN of the IAM policy set as permissions boundary on every new role; without it, the deployer can become administrator. AWS only
-    (N-18)."""
+    (S-271)."""
     roles: Roles | None = None
-    """Existing IAM roles to use; AWS only (N-18)."""
+    """Existing IAM roles or service accounts to use."""
     key: IdOrOutput | None = None
-    """ARN of an existing KMS key; default: a new key; AWS only (N-18)."""
+    """Existing KMS key: its ARN, or projects/P/locations/REGION/keyRings/R/cryptoKeys/K; default: a new key."""
     regions: tuple[Id, ...] = ()
     """Allowed regions; default: every region of the catalog."""
     zones: tuple[Id, ...] = ()

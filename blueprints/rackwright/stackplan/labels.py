@@ -16,12 +16,17 @@ gpudirect-rdma), and name of the claim template."""
 NODE_POOL_LABEL = "cloud.google.com/gke-nodepool"
 QUEUED_LABEL = "cloud.google.com/gke-queued"
 """Label of nodes of a pool with queued provisioning (GoogleCloudPlatform/cluster-toolkit@1047080 gke-node-pool)."""
+COMPUTE_CLASS_LABEL = "cloud.google.com/compute-class"
+"""Label and taint of nodes in a ComputeClass, and node selector of its pods
+(https://cloud.google.com/kubernetes-engine/docs/concepts/about-custom-compute-classes)."""
 TPU_LABEL, TPU_TOPOLOGY_LABEL = "cloud.google.com/gke-tpu-accelerator", "cloud.google.com/gke-tpu-topology"
 """Labels that GKE sets on its nodes: the node pool, and the kind and topology of a TPU slice
 (https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus)."""
 DEFAULT_INTERFACE_ANNOTATION, INTERFACES_ANNOTATION = "networking.gke.io/default-interface", "networking.gke.io/interfaces"
 """Annotations of a pod with its interfaces in the networks of its node
 (https://cloud.google.com/kubernetes-engine/docs/how-to/setup-multinetwork-support-for-pods)."""
+ACCOUNT_ANNOTATION = "iam.gke.io/gcp-service-account"
+"""Annotation of a Kubernetes service account: the Google service account that its pods act as."""
 MANAGED_NETWORKS_LABEL = "cloud.google.com/gke-networking-dra-driver"
 """Node label with which GKE gives further interfaces to pods by DRA (GoogleCloudPlatform/cluster-toolkit@1047080 gke-node-pool)."""
 RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}

@@ -9,7 +9,7 @@ from rackwright.clouds import profiles
 from rackwright.stackplan.refs import Existing
 
 IF_SET = Field(exclude_if=lambda value: not value)
-"""JSON of a network without it has no such key."""
+"""JSON of a plan without the value has no such key."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class SubnetPlan:
     """nodes | control | nat | proxy (GCP regional proxy-only); for existing subnets also `all`: nodes and control plane"""
     secondary: tuple[tuple[str, str], ...] = ()
     """GCP alias ranges: (name, cidr)"""
+    range_names: Annotated[tuple[tuple[str, str], ...], IF_SET] = ()
+    """Names of an existing subnet's alias ranges: (pods | services, name)"""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class NetworkPlan:
     """Machines do not call each other: no firewall rule opens the network's own ranges (GCP)."""
     private_services_cidr: str = ""
     """Range of managed services that are peered with the network (GCP private services access); empty: none."""
+    host_project: Annotated[str, IF_SET] = ""
+    """Host project of a Shared VPC, in which the stack grants GKE's service agents the use of the subnets; empty: no grants."""
 
     @property
     def endpoint_zones(self) -> tuple[str, ...]:

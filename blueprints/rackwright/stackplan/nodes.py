@@ -16,8 +16,10 @@ PRIVILEGED_FABRICS = (*MEMORY_LOCKING_FABRICS, "tcpx", "tcpxo")
 
 IF_SHARED = Field(exclude_if=lambda value: value is None)
 """JSON of a pool with whole accelerators has no such key."""
+IF_KNOWN = Field(exclude_if=lambda value: value is None)
+"""JSON has no such key where it is not set."""
 IF_SET = Field(exclude_if=lambda value: not value)
-"""JSON of a machine without it has no such key."""
+"""JSON has no such key where it is False."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class CapacityPlan:
     zone: str = ""
     count: int | None = None
     """Instance type, zone and number in the reservation or block, as in the spec; empty and None: not set."""
+    local_ssds: Annotated[int | None, IF_KNOWN] = None
+    """Local SSDs of each machine in the reservation, as in the spec."""
     queued: Annotated[bool, IF_SET] = False
     """Flex-start machines that Kueue requests together for a job (queued provisioning)."""
 
@@ -167,7 +171,8 @@ class PoolPlan:
     image_id: str = ""
     """A custom AMI of the family in `image`"""
     provisioner: str = "managed"
-    """managed: a node group; karpenter: a NodePool among the manifests, and no node group"""
+    """managed: a node group; karpenter: a NodePool among the manifests, and no node group; compute-class: a node pool that GKE's autoscaler
+    grows in the order of a ComputeClass among the manifests"""
     autoscaled: bool = False
     """The cluster autoscaler changes the number of nodes between the bounds."""
     preference: int = 0

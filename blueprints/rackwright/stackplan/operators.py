@@ -16,6 +16,8 @@ POD_LOGS, POD_LOGS_NAMESPACE, POD_LOGS_ACCOUNT = "aws-for-fluent-bit", "kube-sys
 KARPENTER_CRDS, KARPENTER = "karpenter-crd", "karpenter"
 KARPENTER_CAPACITY_TYPES = {"on-demand": "on-demand", "spot": "spot", "reservation": "reserved", "capacity-block": "reserved"}
 """Capacity mode -> value of karpenter.sh/capacity-type (https://karpenter.sh/docs/concepts/nodepools/#capacity-type)."""
+COMPUTE_CLASS = "compute-class"
+"""Provisioner of pools that GKE's autoscaler grows in the order of a ComputeClass."""
 PROVISIONING_CONTROLLER, PROVISIONING_FLAG = "kueue.x-k8s.io/provisioning-request", "enable-provisioning-requests"
 """Kueue's controller of admission checks that ask the cluster autoscaler, and the autoscaler's flag to answer them."""
 UNLIMITED_RETRIES = 2**31 - 1

@@ -15,6 +15,7 @@ REFS = (
     "lustre.id",
     "lustre.dns_name",
     "lustre.mount_name",
+    "identity.*.account",
     "identity.*.principal",
     "karpenter.queue_name",
     "karpenter.node_role_name",

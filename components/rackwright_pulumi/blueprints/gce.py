@@ -9,10 +9,10 @@ from pulumi import Input, InvokeOutputOptions, Output, ResourceOptions
 from pulumi_gcp.organizations import get_project_output
 from rackwright.stackplan import IdentityPlan, StackPlan
 
-from rackwright_pulumi.gcp.accelerator_networks import GcpAcceleratorNetworks
 from rackwright_pulumi.gcp.box.box import GcpBox
 from rackwright_pulumi.gcp.box.identity import GcpBoxIdentity
-from rackwright_pulumi.gcp.network import GcpNetwork
+from rackwright_pulumi.gcp.network.accelerator_networks import GcpAcceleratorNetworks
+from rackwright_pulumi.gcp.network.network import GcpNetwork
 from rackwright_pulumi.gcp.storage import GcpStorage
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported

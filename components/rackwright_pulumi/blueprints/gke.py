@@ -10,10 +10,11 @@ from pulumi_kubernetes import Provider
 from rackwright.stackplan import PoolPlan, StackPlan
 
 from rackwright_pulumi.gcp import CLOUD
-from rackwright_pulumi.gcp.accelerator_networks import GcpAcceleratorNetworks
 from rackwright_pulumi.gcp.cluster import GcpCluster
-from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpWorkloadIdentity
-from rackwright_pulumi.gcp.network import GcpNetwork
+from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpNodeIdentityArgs, GcpWorkloadIdentity
+from rackwright_pulumi.gcp.network.accelerator_networks import GcpAcceleratorNetworks
+from rackwright_pulumi.gcp.network.network import GcpNetwork
+from rackwright_pulumi.gcp.network.shared_vpc import GcpSharedVpc, GcpSharedVpcArgs
 from rackwright_pulumi.gcp.pool import GcpPool
 from rackwright_pulumi.gcp.private_services import GcpPrivateServices
 from rackwright_pulumi.gcp.storage import GcpStorage
@@ -21,6 +22,7 @@ from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.refs import RefValue
 from rackwright_pulumi.unsupported import Unsupported
+from rackwright_pulumi.upstream import StackReferences
 
 
 class GkeParts:
@@ -37,7 +39,7 @@ class GkeParts:
     ):
         if plan.place.cloud != CLOUD:
             raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", CLOUD)
-        self.parent, self.name, self.plan, self.teardown = parent, name, plan, teardown
+        self.parent, self.name, self.plan, self.teardown = parent, name, plan, teardown or not plan.protected
         self.child_opts = ResourceOptions(parent=parent)
         self.network = self.build_network()
         self.further = self.build_accelerator_networks()
@@ -45,7 +47,8 @@ class GkeParts:
         number = project_number or get_project_output(project_id=self.network.project, opts=InvokeOutputOptions(parent=parent)).number
         self.storage = self.build_storage(number)
         self.bucket_names: Output[Mapping[str, str]] = Output.all(**self.storage.bucket_names)
-        self.nodes = GcpNodeIdentity(child(name, "identity"), {"project": self.network.project}, self.child_opts)
+        self.nodes = self.build_node_identity()
+        self.subnet_id = self.build_subnet_use(number)
         self.cluster = self.build_cluster()
         self.pools = {pool.name: self.build_pool(pool) for pool in plan.pools}
         grants = self.build_grants(number)
@@ -105,6 +108,25 @@ class GkeParts:
             self.child_opts,
         )
 
+    def build_node_identity(self) -> GcpNodeIdentity:
+        args: GcpNodeIdentityArgs = {"project": self.network.project}
+        if self.plan.cluster and self.plan.cluster.node_role_arn:
+            args["existing_email"] = StackReferences(self.parent, self.name).value(self.plan.cluster.node_role_arn)
+        return GcpNodeIdentity(child(self.name, "identity"), args, self.child_opts)
+
+    def build_subnet_use(self, number: Input[str]) -> Output[str]:
+        """Subnet of the nodes, known after GKE may use it in the host project of a Shared VPC."""
+        subnet_id = self.network.subnet_ids[0]
+        if not self.plan.network.host_project:
+            return subnet_id
+        args: GcpSharedVpcArgs = {
+            "host_project": self.plan.network.host_project,
+            "project_number": number,
+            "region": self.plan.place.region,
+            "subnet_ids": [subnet_id],
+        }
+        return GcpSharedVpc(child(self.name, "shared-vpc"), args, self.child_opts).subnet_ids[0]
+
     def build_storage(self, number: Input[str]) -> GcpStorage:
         return GcpStorage(
             child(self.name, "storage"),
@@ -126,7 +148,9 @@ class GkeParts:
         """Raises Unsupported for a plan without a cluster."""
         if self.plan.cluster is None:
             raise Unsupported(f"{self.plan.kind} without a cluster", "cluster", "a plan with a cluster")
-        ranges = {key: key for subnet in self.plan.network.subnets for key, _ in subnet.secondary}  # GKE creates its own without any
+        network = self.plan.network  # GKE adds ranges of its own to a subnet without any
+        ranges = {key: key for subnet in network.subnets if not network.existing_id for key, _ in subnet.secondary}
+        ranges |= {key: range_name for subnet in network.subnets for key, range_name in subnet.range_names}
         return GcpCluster(
             child(self.name, "cluster"),
             {
@@ -137,7 +161,7 @@ class GkeParts:
                 "region": self.plan.place.region,
                 "zones": list(self.plan.place.control_zones) or [self.plan.place.zone],
                 "network_id": self.network.network_id,
-                "subnet_id": self.network.subnet_ids[0],
+                "subnet_id": self.subnet_id,
                 "pods_range": ranges.get("pods"),
                 "services_range": ranges.get("services"),
                 "secrets_key_id": self.storage.key_for["cluster"],
@@ -149,7 +173,8 @@ class GkeParts:
         )
 
     def build_pool(self, plan: PoolPlan) -> GcpPool:
-        further = self.further if plan.role == "accelerator" else None
+        uses_fabric = plan.role == "accelerator" and plan.fabric == self.plan.network.fabric
+        further = self.further if uses_fabric else None
         return GcpPool(
             child(self.name, plan.name),
             {
@@ -219,4 +244,5 @@ class GkeParts:
             **{f"bucket.{key}.name": name for key, name in names.items()},
             **{f"bucket.{key}.url": Output.concat("gs://", name) for key, name in names.items()},
             **{f"identity.{key}.principal": principal for key, principal in grants.principals.items()},
+            **{f"identity.{key}.account": account for key, account in grants.accounts.items()},
         }

@@ -27,6 +27,7 @@ from pulumi_gcp.container import (
     NodePoolUpgradeSettingsArgs,
 )
 from rackwright.stackplan import CapacityPlan, PoolPlan, SharingPlan
+from rackwright.stackplan.labels import QUEUED_LABEL
 
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.check_args import check_args
@@ -175,7 +176,11 @@ def _node(plan: PoolPlan, args: GcpPoolArgs) -> NodePoolNodeConfigArgs:
         workload_metadata_config=NodePoolNodeConfigWorkloadMetadataConfigArgs(mode="GKE_METADATA"),
         shielded_instance_config=NodePoolNodeConfigShieldedInstanceConfigArgs(enable_secure_boot=True, enable_integrity_monitoring=True),
         labels=dict(plan.labels),
-        taints=[NodePoolNodeConfigTaintArgs(key=taint.key, value=taint.value, effect=EFFECTS[taint.effect]) for taint in plan.taints],
+        taints=[
+            NodePoolNodeConfigTaintArgs(key=taint.key, value=taint.value, effect=EFFECTS[taint.effect])
+            for taint in plan.taints
+            if taint.key != QUEUED_LABEL  # GKE sets it
+        ],
         resource_labels=gcp_labels(part(tuple[tuple[str, str], ...], args["tags"])),
         **_capacity(plan.capacity),
     )

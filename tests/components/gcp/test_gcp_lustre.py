@@ -31,7 +31,7 @@ def test_the_file_system_has_the_tier_and_the_names_of_the_plan(graph):
 
 
 def test_the_dynamic_tier_has_no_throughput():
-    plan = compiled(gke_training_case(storage={"lustre": {"tiering": "dynamic"}}))
+    plan = compiled(gke_training_case(blueprint={"storage": {"lustre": {"tiering": "dynamic"}}}))
     inputs = recorded(plan).one(INSTANCE).inputs
     assert inputs["dynamicTierOptions"] == {"mode": "DEFAULT_CACHE"}
     assert "perUnitStorageThroughput" not in inputs

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
+from rackwright.compile.kubernetes.gcp.compute_class import compute_class, in_compute_class
 from rackwright.compile.kubernetes.gcp.inference_gateway import PICKER, inference_pool, pool_target
 from rackwright.compile.kubernetes.gcp.serving import HEALTH_CHECKERS, boot_disk_gib, fuse_annotations, gateway_objects, weights_volume
 from rackwright.compile.kubernetes.gcp.storage_class import storage_classes
 from rackwright.compile.kubernetes.manifests import allow, from_blocks, from_namespace
-from rackwright.compile.network.address_plan import GCP_PROXY, gke_network
+from rackwright.compile.network.address_plan import gke_network, proxy_range
 from rackwright.compile.network.place import place_plan
-from rackwright.compile.nodes.pools import POOL_NAMES, accelerator_pool, system_pool
+from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool
 from rackwright.compile.observability.serving_alerts import serving_alerts
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import keda, metrics_priority, monitoring
@@ -37,12 +38,15 @@ from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 def gke_fleet_plan(context: CompileContext) -> StackPlan:
     # A replica fits one machine (C-wide-replica). GKE bounds the nodes of TPU pools per zone, so these have one.
     place = place_plan(context, spreads=context.machine.kind != "tpu")
-    buckets, pool = bucket_plans(context), _pool(context, place)
-    server = _server(context, buckets, pool)
-    pools = (system_pool(context, place), pool)
+    buckets = bucket_plans(context)
+    works = _pools(context, place)
+    extras = tuple(replace(extra, autoscaled=False) for extra in extra_pools(context, place))  # GKE resizes them
+    server = _server(context, buckets, works[0])
+    pools = (system_pool(context, place), *works, *extras)
     storage = storage_classes(context.spec.name, pools)
     releases = (monitoring(context.catalog, storage[0]), keda())
-    clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), server.port), from_namespace(MONITORING_NAMESPACE, *server.ports.values())]
+    callers = (proxy_range(context.place.network), *HEALTH_CHECKERS)
+    clients = [from_blocks(callers, server.port), from_namespace(MONITORING_NAMESPACE, *server.ports.values())]
     entrance = allow(context.namespace, "allow-gateway", ingress=clients)
     images = {"server": server.image} | ({PICKER: SERVER_IMAGES[PICKER]} if _has_picker(context) else {})
     return StackPlan(
@@ -64,6 +68,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
             *server_objects(server),
             *serving_alerts(context, server),
             *_gateway(context, server),
+            *compute_class(works, context.spec.name),
             *storage,
             metrics_priority(),
         ),
@@ -73,12 +78,20 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
     )
 
 
-def _pool(context: CompileContext, place: PlacePlan) -> PoolPlan:
-    """The pool of the replicas; on TPU each of its nodes is a slice of its own."""
-    pool = accelerator_pool(context, place, POOL_NAMES[context.machine.kind], node_bounds(context))
-    disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
-    zones = (place.zone, *place.further_zones)[: max(pool.nodes_max, 1)]  # GKE starts one node per zone
-    return replace(pool, disk=disk, fabric="none", adjacent=False, zones=zones, topology=context.candidate.topology)
+def _pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
+    """The pool of the replicas, or those of a fallback, with a disk for the weights; on TPU each node is a slice of its own.
+
+    GKE starts one node per zone.
+    """
+    low, high, start = node_bounds(context)
+    counts = (0, high, 0) if context.candidate.capacity == "flex-start" else (low, high, start)
+    found = in_compute_class(accelerator_pools(context, place, counts), context.spec.name)
+    disk = replace(found[0].disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
+    zones, topology = (place.zone, *place.further_zones), context.candidate.topology
+    shaped = (
+        replace(pool, disk=disk, fabric="none", adjacent=False, zones=zones[: max(pool.nodes_max, 1)], topology=topology) for pool in found
+    )
+    return tuple(replace(pool, zones=(pool.capacity.zone,)) if pool.capacity.zone else pool for pool in shaped)
 
 
 def _has_picker(context: CompileContext) -> bool:
@@ -89,7 +102,7 @@ def _gateway(context: CompileContext, server: ModelServer) -> tuple[ManifestPlan
     """The gateway, and the pool with its endpoint picker where the spec has one."""
     if not _has_picker(context):
         return gateway_objects(server, certificate(context), open_path(context))
-    pool = inference_pool(server, (GCP_PROXY, *HEALTH_CHECKERS), context.serve.loras is not None)
+    pool = inference_pool(server, (proxy_range(context.place.network), *HEALTH_CHECKERS), context.serve.loras is not None)
     return (*pool, *gateway_objects(server, certificate(context), open_path(context), pool_target(server)))
 
 

@@ -6,19 +6,20 @@ from rackwright.catalog.rows import FabricLayout
 from rackwright.compile.blueprints.training_cluster import ACCOUNT, team_objects
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.cluster import GKE_SERVICES, LUSTRE_SERVICES, cluster_plan, namespaces, version_pins
+from rackwright.compile.kubernetes.gcp.compute_class import compute_class, in_compute_class
 from rackwright.compile.kubernetes.gcp.fabric import fabric_objects, fabric_rights
 from rackwright.compile.kubernetes.gcp.storage_class import storage_classes
 from rackwright.compile.kubernetes.tenancy import NO_RIGHTS
 from rackwright.compile.network.address_plan import gke_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.fabric import fabric_expectation
-from rackwright.compile.nodes.pools import accelerator_pool, system_pool
+from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import jobset, kueue, metrics_priority, monitoring
 from rackwright.compile.operators.job_operators import further_kinds, job_operator_releases
 from rackwright.compile.operators.preflight_gate import is_gated
 from rackwright.compile.operators.queue_alerts import queue_alerts
-from rackwright.compile.operators.queues import HOST_LABEL, QueueQuota, queues
+from rackwright.compile.operators.queues import HOST_LABEL, QueueQuota, extra_queues, queues
 from rackwright.compile.operators.system_queue import system_queue
 from rackwright.compile.operators.versions import FABRIC_IMAGES
 from rackwright.compile.storage.buckets import bucket_plans, grants
@@ -31,8 +32,10 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
     place, buckets, layout = place_plan(context), bucket_plans(context), _layout(context)
     file_system = lustre_plan(context, place.zone, buckets)
     network = gke_network(place, context.machine.fabric, layout=layout, has_file_system=file_system is not None)
-    pool = _pool(context, place, layout)
-    pools, storage = (system_pool(context, place), pool), storage_classes(context.spec.name, (pool,))
+    works = _pools(context, place, layout)
+    extras = tuple(replace(extra, autoscaled=False) for extra in extra_pools(context, place))  # GKE resizes them
+    pool, pools = works[0], (system_pool(context, place), *works, *extras)
+    storage = storage_classes(context.spec.name, (*works, *extras))
     volumes = lustre_volume(file_system, place.cloud, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
     releases = _releases(context, storage[0], pool)
     return StackPlan(
@@ -52,15 +55,10 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=team_objects(
             context,
-            (pool,),
-            *queues(
-                (pool,),
-                _quota(context, pool, layout),
-                context.namespace,
-                (HOST_LABEL,),
-                is_gated(context, (pool,)),
-                context.running.queue_flavor,
-            ),
+            (*works, *extras),
+            *_queues(context, works, layout),
+            *extra_queues(context.catalog, place.cloud, extras, context.namespace),
+            *compute_class(works, context.spec.name),
             *system_queue(context.catalog, place.cloud, pools[0], (pool.resource,), context.namespace),
             *(fabric_objects(pool, layout, network.accelerator_networks, context.namespace) if layout else ()),
             *storage,
@@ -80,12 +78,13 @@ def _layout(context: CompileContext) -> FabricLayout | None:
     return context.catalog.layout_by_machine.get(context.machine.name) if context.candidate.is_spread else None
 
 
-def _pool(context: CompileContext, place: PlacePlan, layout: FabricLayout | None) -> PoolPlan:
-    """The sized pool. Pods get the interfaces of networks that GKE makes by claims, those of the stack's networks by annotations."""
-    pool = accelerator_pool(context, place)
+def _pools(context: CompileContext, place: PlacePlan, layout: FabricLayout | None) -> tuple[PoolPlan, ...]:
+    """The sized pool, or those of a fallback. Pods get the interfaces of networks that GKE makes by claims, those of the stack's networks
+    by annotations."""
+    found = in_compute_class(accelerator_pools(context, place), context.spec.name)
     if layout is None or not layout.managed_networks_from:
-        return pool
-    return replace(pool, devices="dra", labels=(*pool.labels, (MANAGED_NETWORKS_LABEL, "true")))
+        return found
+    return tuple(replace(pool, devices="dra", labels=(*pool.labels, (MANAGED_NETWORKS_LABEL, "true"))) for pool in found)
 
 
 def _releases(context: CompileContext, storage: ManifestPlan, pool: PoolPlan) -> tuple[ReleasePlan, ...]:
@@ -94,10 +93,10 @@ def _releases(context: CompileContext, storage: ManifestPlan, pool: PoolPlan) ->
     return (*operators, kueue(operators, claims, further_kinds(context)))
 
 
-def _queues(context: CompileContext, pool: PoolPlan, layout: FabricLayout | None) -> tuple[ManifestPlan, ...]:
-    """The queue of the sized pool."""
-    quota, gated = _quota(context, pool, layout), is_gated(context, (pool,))
-    return queues((pool,), quota, context.namespace, (HOST_LABEL,), gated, context.running.queue_flavor)
+def _queues(context: CompileContext, pools: tuple[PoolPlan, ...], layout: FabricLayout | None) -> tuple[ManifestPlan, ...]:
+    """The queue of the sized pools."""
+    quota, gated = _quota(context, pools[0], layout), is_gated(context, pools)
+    return queues(pools, quota, context.namespace, (HOST_LABEL,), gated, context.running.queue_flavor)
 
 
 def _quota(context: CompileContext, pool: PoolPlan, layout: FabricLayout | None) -> QueueQuota:

@@ -1,12 +1,14 @@
 """Networks and subnets: private, with the accelerators in one zone and one large subnet."""
 
 import math
+import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Network
 
 from rackwright.catalog.rows import FabricLayout
-from rackwright.spec.infra import ExistingSubnet, Network, StackOutput, SubnetEntry
+from rackwright.clouds import profile
+from rackwright.spec.infra import ExistingSubnet, Network, SecondaryRange, StackOutput, SubnetEntry
 from rackwright.stackplan import AcceleratorNetworkPlan, Existing, FromStack, NetworkPlan, PlacePlan, SubnetPlan
 from rackwright.stackplan.addresses import MACHINE_PURPOSES, free_addresses
 
@@ -64,6 +66,51 @@ def existing_network(network: Network, fabric: str = "none") -> NetworkPlan | No
         existing_id=existing_reference(network.existing.vpc),
         existing_subnet_ids=tuple(existing_reference(entry.id) for entry in entries),
     )
+
+
+def existing_gke_network(plan: NetworkPlan, network: Network, place: PlacePlan) -> NetworkPlan:
+    """`plan` in the existing network of the spec, which stays as it is; only the networks of accelerators are created.
+
+    A network of another project than the place's is a Shared VPC.
+    """
+    given = network.existing
+    if given is None:
+        return plan
+    entries = [_subnet_entry(entry) for entry in given.subnets]
+    named = re.fullmatch(profile(place.cloud).network_id, given.vpc) if isinstance(given.vpc, str) else None
+    host = (named["owner"] or "") if named else ""
+    return replace(
+        plan,
+        cidr="",
+        subnets=tuple(_existing_gke_subnet(i, entry) for i, entry in enumerate(entries)),
+        nat=False,
+        flow_logs=False,
+        mtu=None,
+        existing_id=existing_reference(given.vpc),
+        existing_subnet_ids=tuple(existing_reference(entry.id) for entry in entries),
+        host_project=host if host != place.account and given.subnet_users == "create" else "",
+    )
+
+
+def _existing_gke_subnet(index: int, entry: ExistingSubnet) -> SubnetPlan:
+    ranges = {"pods": entry.pods, "services": entry.services}
+    named = {use: given if isinstance(given, SecondaryRange) else SecondaryRange(name=given) for use, given in ranges.items() if given}
+    return SubnetPlan(
+        f"existing-{index}",
+        entry.cidr or "",
+        entry.zone or "",
+        purpose=entry.use,
+        secondary=tuple((use, given.cidr) for use, given in named.items() if given.cidr),
+        range_names=tuple((use, given.name) for use, given in named.items()),
+    )
+
+
+def proxy_range(network: Network) -> str:
+    """Addresses from which the gateway of a fleet on GKE sends requests: of the region's proxy-only subnet."""
+    if network.existing:
+        listed = (_subnet_entry(entry) for entry in network.existing.subnets)
+        return next((entry.cidr for entry in listed if entry.use == "proxy" and entry.cidr), GCP_PROXY)
+    return str(_gke_ranges(network.cidr).proxy) if network.cidr else GCP_PROXY
 
 
 def zones_of(network: Network, *uses: str) -> tuple[str, ...]:
@@ -142,6 +189,46 @@ def rdma_networks(layout: FabricLayout, zone: str) -> tuple[AcceleratorNetworkPl
     profile_name = f"{zone}-{layout.network_profile}"
     rdma = AcceleratorNetworkPlan("rdma", cidrs[0], layout.mtu or GCP_MTU, layout.device_mode, profile_name, tuple(cidrs[1:]))
     return (*ip, rdma)
+
+
+@dataclass(frozen=True)
+class _GkeRanges:
+    """Parts of one range: half for pods, a quarter for nodes, an eighth for the networks of accelerators."""
+
+    pods: IPv4Network
+    nodes: IPv4Network
+    services: IPv4Network
+    proxy: IPv4Network
+    accelerators: tuple[IPv4Network, ...]
+
+
+def _gke_ranges(cidr: str) -> _GkeRanges:
+    lower, pods = IPv4Network(cidr).subnets(prefixlen_diff=1)
+    nodes, rest = lower.subnets(prefixlen_diff=1)
+    services, small, *further = rest.subnets(prefixlen_diff=2)
+    proxy = next(small.subnets(prefixlen_diff=3))
+    return _GkeRanges(pods, nodes, services, proxy, tuple(part for each in further for part in each.subnets(prefixlen_diff=2)))
+
+
+def assign_gke_ranges(network: NetworkPlan, cidr: str) -> NetworkPlan:
+    """A network of GKE in another range, with its secondary ranges and the networks of accelerators."""
+    ranges = _gke_ranges(cidr)
+    secondary = {"pods": str(ranges.pods), "services": str(ranges.services)}
+    return replace(
+        network,
+        cidr=cidr,
+        subnets=tuple(
+            replace(
+                subnet,
+                cidr=str(ranges.proxy if subnet.purpose == "proxy" else ranges.nodes),
+                secondary=tuple((key, secondary[key]) for key, _ in subnet.secondary),
+            )
+            for subnet in network.subnets
+        ),
+        accelerator_networks=tuple(
+            replace(each, cidr=str(part)) for each, part in zip(network.accelerator_networks, ranges.accelerators, strict=False)
+        ),
+    )
 
 
 def assign_ranges(network: NetworkPlan, cidr: str) -> NetworkPlan:

@@ -34,7 +34,8 @@ def zone_of(context: CompileContext) -> str:
     the first that does; else "". Zones with an existing subnet for machines rank first; they are listed in the spec.
     """
     held, named, recorded = zones_of(context.place.network, *MACHINE_PURPOSES), _named(context), _recorded(context)
-    sold = [] if context.place.network.existing else _offering(context)
+    zonal = context.place.network.existing and not profile(context.candidate.cloud).has_regional_subnets
+    sold = [] if zonal else _offering(context)
     ranked = [*(z for z in named if z in sold), *named, *held, *sold]
     found = next(iter([*(z for z in ranked if z in held), *ranked]), "")
     return capacity_zone(context) or (recorded.zone if recorded and recorded.zone in (held or named or [recorded.zone]) else found)

@@ -6,6 +6,7 @@ from datetime import datetime
 from rackwright.compile.compile_context import CompileContext
 from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, existing_capacity
+from rackwright.spec.workload import Serve
 from rackwright.stackplan import CapacityPlan
 from rackwright.stackplan.capacity import drain_before_end, flex_start_max_run_s
 
@@ -23,13 +24,20 @@ def capacity_plan(context: CompileContext, entry: CapacityEntry | None = None) -
             machine=existing.instance or "",
             zone=existing.zone or "",
             count=existing.count,
+            local_ssds=existing.local_ssds,
         )
     mode = str(entry or context.candidate.capacity)
     if mode == "flex-start":
         duration, limit_s = context.fit.duration_s, flex_start_max_run_s(context.catalog)
         longest_s = min(limit_s, math.ceil(duration.p90)) if duration else limit_s
-        return CapacityPlan(mode, max_run_s=longest_s, queued=context.place.capacity.queued)
+        return CapacityPlan(mode, max_run_s=longest_s, queued=entry is None and _is_queued(context))
     return CapacityPlan(mode, reservation_id="" if entry else context.candidate.capacity_id)
+
+
+def _is_queued(context: CompileContext) -> bool:
+    """Whether Kueue requests flex-start machines together: where the spec has it, and for GPU machines that train together."""
+    together = context.candidate.is_spread and context.machine.kind == "gpu" and not isinstance(context.spec.workload, Serve)
+    return context.place.capacity.queued or (together and len(context.place.capacity.fallback) < 2)
 
 
 def pool_bounds(context: CompileContext, nodes: int, plan: CapacityPlan | None = None) -> tuple[int, int, int]:

@@ -126,8 +126,10 @@ def accelerator_pool(context: CompileContext, place: PlacePlan, name: str = "gpu
     low, high, start = counts or pool_bounds(context, context.candidate.nodes)
     capacity = capacity_plan(context)
     queued = ((QUEUED_LABEL, "true"),) if capacity.queued else ()
+    base = _base_pool(context, machine, place, name)
     return replace(
-        _base_pool(context, machine, place, name),
+        base,
+        taints=(*base.taints, *(TaintPlan(*label) for label in queued)),
         nodes_min=low,
         nodes_max=high,
         nodes_start=start,
@@ -162,7 +164,7 @@ def _base_pool(context: CompileContext, machine: Machine, place: PlacePlan, name
         nics=nics,
         local_nvme=bool(machine.local_nvme_bytes),
         local_ssd_count=machine.local_nvme_count or 0 if cloud.attaches_local_ssds and machine.local_nvme_bytes else 0,
-        max_pods=max_pods(machine, nics, prefixes=True) if cloud.pods_use_subnet else cloud.max_pods[machine.kind],
+        max_pods=max_pods(machine, nics, prefixes=True) if cloud.pods_use_subnet else cloud.max_pods.get(machine.kind),
         image=cloud.node_images.get(machine.kind, cloud.system_image),
         pod_prefixes=cloud.pods_use_subnet,
     )

@@ -14,6 +14,7 @@ from rackwright.compile.nodes.allocatable import cpus_for_jobs, memory_gib_for_j
 from rackwright.compile.operators.capacity_check import AFTER_KUEUE, API, CAPACITY_CHECK, CHECK_KEY, capacity_check
 from rackwright.stackplan import ManifestPlan, PoolPlan
 from rackwright.stackplan.labels import (
+    COMPUTE_CLASS_LABEL,
     EFA_RESOURCE,
     HUGE_PAGES,
     HUGE_PAGES_MIB,
@@ -24,6 +25,7 @@ from rackwright.stackplan.labels import (
     TPU_LABEL,
     TPU_TOPOLOGY_LABEL,
 )
+from rackwright.stackplan.operators import COMPUTE_CLASS
 
 LAYER_LABEL, HOST_LABEL = "topology.k8s.aws/network-node-layer-{}", "kubernetes.io/hostname"
 """Layer 1 is the spine, the last one the leaf (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
@@ -73,8 +75,9 @@ def queues(
     gated: jobs start on nodes that passed `rackwright preflight`, and its own jobs use a queue without this condition.
     recorded: identity of the running flavor (`flavor_identity`); empty for a new stack, or where it has no topology.
     """
-    waits = len({pool.preference for pool in pools}) > 1 or any(pool.capacity.queued for pool in pools)
-    levels, flavor = () if waits else levels, CHECKED_FLAVOR if gated else DEFAULT_FLAVOR
+    grows = len({pool.preference for pool in pools}) > 1 or any(pool.capacity.queued for pool in pools)
+    levels, flavor = () if grows else levels, CHECKED_FLAVOR if gated else DEFAULT_FLAVOR
+    waits = grows and all(pool.provisioner != COMPUTE_CLASS for pool in pools)  # whose autoscaler answers no requests of Kueue
     checks = capacity_check(pools) if waits else ()
     named = flavor_of_pools(flavor, pools[0], levels)
     suffix = _suffix(_identity(levels, named.body["spec"]), recorded)
@@ -147,7 +150,7 @@ def _flavor(name: str, pool: PoolPlan, topology: str = "", suffix: str = "") -> 
     """A flavor of the sized pools, or of the pool with its name. topology, suffix: of its name."""
     sized = {ROLE_LABEL: dict(pool.labels).get(ROLE_LABEL, "accelerator")}
     known = {DEFAULT_FLAVOR: sized, PREFLIGHT: sized, CHECKED_FLAVOR: sized | {PREFLIGHT_LABEL: PASSED}}
-    labels = dict(known.get(name, {POOL_LABEL: name}))
+    labels = dict(known.get(name, {POOL_LABEL: name})) | {k: v for k, v in pool.labels if k == COMPUTE_CLASS_LABEL}
     if pool.topology:
         labels |= {TPU_LABEL: pool.accelerator_label, TPU_TOPOLOGY_LABEL: pool.topology}
     spec: Body = {"nodeLabels": labels, "tolerations": pool.tolerations} | ({"topologyName": topology} if topology else {})

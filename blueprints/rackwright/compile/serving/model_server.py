@@ -40,6 +40,7 @@ class ModelServer:
     metrics: Prometheus that the autoscaler queries. engine_metrics: what the server publishes. first_token: (seconds, percentile) of the
     goal for the time to first token; None without a goal. port: of the container. metrics_port: where it differs from `port`.
     middleware: ConfigMap with the module that its arguments load. role: of its nodes; default: `accelerator` with the suffix.
+    node_labels: further labels of its nodes.
     has_shm: it has its own /dev/shm; clients of MPS have that of the MPS daemon, which the device plugin mounts. host_ipc: it reaches the
     daemon by the host's IPC (https://cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus).
     """

@@ -20,7 +20,7 @@ from rackwright.sizing.assumptions import DEFAULT
 from rackwright.spec.workload import Serve
 from rackwright.spec.workload_parts import Speculation
 from rackwright.stackplan import BucketPlan, ManifestPlan, PoolPlan
-from rackwright.stackplan.labels import SERVER_PORT
+from rackwright.stackplan.labels import COMPUTE_CLASS_LABEL, SERVER_PORT
 from rackwright.units import GIB
 
 ACCOUNT = "server"
@@ -124,6 +124,7 @@ def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool:
         after=first_objects(context),
         suffix=context.suffix,
         has_shm=not is_client,
+        node_labels=tuple(label for label in pool.labels if label[0] == COMPUTE_CLASS_LABEL),
         host_ipc=is_client and profile(context.candidate.cloud).keeps_shared_name,
         first_token=(workload.ttft.target, workload.ttft.percentile) if workload.ttft else None,
         **_endpoint(context),

@@ -4,6 +4,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     access,
     blueprint_options,
     capacity,
+    existing,
     machines,
     monitoring,
     places,

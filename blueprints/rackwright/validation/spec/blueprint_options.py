@@ -137,9 +137,11 @@ def existing_network_has_subnets(context: SpecContext) -> Iterator[Violation]:
     """An existing network lists its subnets, on clouds where this release supports one."""
     for at, place in context.places:
         if place.network.existing and not place.network.existing.subnets and supports(place.cloud, "network.existing"):
-            described = supports(place.cloud, "blueprint.cluster")
-            fix = "list the private ones: {id: subnet-..., zone: ..., use: nodes}" if described else "list at least one"
-            link = profile(place.cloud).links.get("subnets", "")
+            cloud = profile(place.cloud)
+            described = supports(place.cloud, "blueprint.cluster") and not cloud.subnet_form
+            listed = f"list the one of the nodes: {{id: {cloud.subnet_form}, use: nodes}}" if cloud.subnet_form else "list at least one"
+            fix = "list the private ones: {id: subnet-..., zone: ..., use: nodes}" if described else listed
+            link = cloud.links.get("subnets", "")
             message = "The existing network lists no subnets"
             yield Violation(at / "network" / "existing" / "subnets", fix, message, link=link)
 
@@ -158,20 +160,23 @@ def box_in_an_existing_network_has_a_zone(context: SpecContext) -> Iterator[Viol
 
 @rule("C-cidr", link=VPC_SIZES, of_candidate=True)
 def addresses_suffice(context: SpecContext) -> Iterator[Violation]:
-    """The address range of a new network holds the subnets of the stack, and is a size that AWS allows."""
+    """The address range of a new network holds the subnets of the stack, and is a size that the cloud allows."""
     for at, place in context.places:
         cidr, where = place.network.cidr, at / "network" / "cidr"
         if cidr and place.network.existing:
             yield Violation(where, "remove it", "cidr cannot be set for an existing network")
         elif cidr and (network := _range(cidr)):
             kind = BOX if BOX in context.kinds else context.kind
-            limit = BOX_MAX_PREFIX if kind == BOX else CLUSTER_MAX_PREFIX
-            if network.prefixlen < VPC_MIN_PREFIX:
-                fix = f"use {next(network.subnets(new_prefix=VPC_MIN_PREFIX))}, or another range of that size"
-                yield Violation(where, fix, f"{cidr} is larger than a /{VPC_MIN_PREFIX}, the largest network on AWS")
-            if network.prefixlen > limit:
-                fix = f"use {network.supernet(new_prefix=limit)}, or another range of that size"
-                yield Violation(where, fix, f"{cidr} is too small for the subnets of a {kind}, which need a /{limit}")
+            cloud, limit = profile(place.cloud), BOX_MAX_PREFIX if kind == BOX else CLUSTER_MAX_PREFIX
+            low, high = cloud.network_prefixes or (VPC_MIN_PREFIX, limit)
+            link = cloud.links.get("networks", VPC_SIZES)
+            if network.prefixlen < low:
+                fix = f"use {next(network.subnets(new_prefix=low))}, or another range of that size"
+                name = "AWS" if link == VPC_SIZES else cloud.name
+                yield Violation(where, fix, f"{cidr} is larger than a /{low}, the largest network on {name}", link=link)
+            if network.prefixlen > high:
+                fix = f"use {network.supernet(new_prefix=high)}, or another range of that size"
+                yield Violation(where, fix, f"{cidr} is too small for the subnets of a {kind}, which need a /{high}", link=link)
 
 
 def _subnet_zones(place: Place) -> Iterator[str | None]:

@@ -122,11 +122,12 @@ def pool_names_are_unique(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-87")
 def pool_machine_is_offered(context: SpecContext) -> Iterator[Violation]:
-    """The machine of an extra pool must be an instance type with a node image, offered in a region of its place; AWS only."""
-    for at, pool in extra_pools(context):
+    """The machine of an extra pool must be an instance type with a node image, offered in a region of its place."""
+    clouds = {place.cloud for _, place in context.places if supports(place.cloud, "blueprint.pools")}
+    for at, pool in extra_pools(context) if clouds else ():
         machine = context.catalog.machine_by_name.get(pool.instance)
-        if machine is None or not supports(machine.cloud, "blueprint.pools") or not machine.orderable or machine.kind == "other":
-            able = (m for m in context.catalog.machines if supports(m.cloud, "blueprint.pools"))
+        if machine is None or machine.cloud not in clouds or not machine.orderable or machine.kind in ("other", "tpu"):
+            able = (m for m in context.catalog.machines if m.cloud in clouds and m.kind != "tpu")
             names = [m.name for m in able if m.orderable and m.kind != "other"]
             message = f"{quote(pool.instance)} is not an instance type for extra pools"
             yield Violation(at / "instance", did_you_mean(pool.instance, names), message)

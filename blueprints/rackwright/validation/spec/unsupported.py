@@ -10,7 +10,6 @@ from rackwright.diagnostics.rule import Rule, Violation
 from rackwright.spec.blueprint import Nodes, Safety
 from rackwright.spec.monitoring import TopicReceiver
 from rackwright.spec.workload import Batch, Custom, Serve
-from rackwright.validation.spec.places import modes
 from rackwright.validation.spec.registry import RULES, SpecContext
 
 
@@ -79,11 +78,6 @@ def _several_servers(context: SpecContext) -> list[At]:
     return [at / "kind" for at, _ in [*context.each(Serve)][1:]] if lacking else []
 
 
-def _reserved(context: SpecContext) -> list[At]:
-    found = [(place.cloud, where, mode) for at, place in context.places for where, mode in modes(at, place)]
-    return [w for cloud, w, mode in found if mode in ("calendar", "reservation") and not supports(cloud, f"capacity.{mode}")]
-
-
 def _mig_without_a_service(context: SpecContext) -> list[At]:
     """Groups with divided GPUs, where a workload is not a service: its accelerators work together, which parts do not."""
     trains = any(not isinstance(workload, Serve) for _, workload in context.workloads)
@@ -98,9 +92,8 @@ def _ssh(context: SpecContext) -> list[At]:
 
 TABLE = (
     NotYet("N-03", "More than one serving workload outside AWS", _several_servers, "use a stack for each"),
-    NotYet("N-04", "capacity.fallback outside AWS", _places("capacity.fallback"), "use `ordered`"),
-    NotYet("N-05", "Calendar capacity on Google Cloud", _reserved, "name its reservation: {reservation: {id: ...}}"),
-    NotYet("N-06", "An existing network on Google Cloud", _places("network.existing"), "leave `network` out to create one"),
+    NotYet("N-04", "capacity.fallback on this cloud", _places("capacity.fallback"), "use `ordered`"),
+    NotYet("N-06", "An existing network on this cloud", _places("network.existing"), "leave `network` out to create one"),
     NotYet("N-07", "An existing cluster outside AWS", _blueprint("cluster", "new"), "use `new`"),
     NotYet("N-08", "Anything but a service on GPUs divided by MIG", _mig_without_a_service, "remove `mig`, or use servers with whole GPUs"),
     NotYet("N-09", "pricing.commitments", _pricing("commitments"), "write their saving in pricing.discounts"),
@@ -118,7 +111,7 @@ TABLE = (
     ),
     NotYet("N-13", "A price file", _pricing("file"), "write your discount in pricing.discounts"),
     NotYet("N-14", "blueprint.nodes outside AWS", _blueprint("nodes", Nodes()), "leave it out"),
-    NotYet("N-15", "blueprint.safety outside AWS and boxes", _safety, "leave it out, or set `kind: box` for one machine"),
+    NotYet("N-15", "blueprint.safety on this cloud", _safety, "leave it out"),
     NotYet(
         "N-16",
         "An e-mail address in blueprint.notify outside AWS without blueprint.smtp",
@@ -128,12 +121,12 @@ TABLE = (
     NotYet("N-17", "ssh_from without a box", _ssh, "leave it out, and use Session Manager"),
     NotYet(
         "N-18",
-        "An existing role or KMS key outside AWS",
+        "An existing role or KMS key on this cloud",
         _places("role", "permissions_boundary", "roles", "key"),
         "leave it out to create one",
     ),
-    NotYet("N-19", "network.cidr outside AWS", _places("network.cidr"), "leave it out"),
-    NotYet("N-20", "An extra pool outside AWS", _blueprint("pools", "auto"), "leave it at auto"),
+    NotYet("N-19", "network.cidr on this cloud", _places("network.cidr"), "leave it out"),
+    NotYet("N-20", "An extra pool on this cloud", _blueprint("pools", "auto"), "leave it at auto"),
     NotYet("N-21", "A Lustre option on own servers", _blueprint("storage", "auto", "none", "lustre"), "write `lustre`"),
     NotYet(
         "N-38",

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from rackwright.clouds import AWS, supports
+from rackwright.clouds import AWS, EKS, profile, supports
 from rackwright.clouds.aws import MANAGED_POLICY_ACCOUNT
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
@@ -21,6 +21,15 @@ KEY_USERS = {
     "alarms": "budgets.amazonaws.com and cloudwatch.amazonaws.com to GenerateDataKey and Decrypt",
 }
 """Service of a KeyPlan -> what the key's policy must allow for it; V-42 covers disks."""
+KEY_AGENTS = {
+    service: f"{agent} to use it (roles/cloudkms.cryptoKeyEncrypterDecrypter)"
+    for service, agent in {
+        "disks": "service-NUMBER@compute-system.iam.gserviceaccount.com",
+        "cluster": "service-NUMBER@container-engine-robot.iam.gserviceaccount.com",
+        "buckets": "service-NUMBER@gs-project-accounts.iam.gserviceaccount.com",
+    }.items()
+}
+"""The same on Google Cloud, with the number of the stack's project (https://cloud.google.com/iam/docs/service-agents)."""
 
 
 @rule("R-20", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/stacks/")
@@ -134,7 +143,7 @@ def account_is_set(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "place" / "account", fix, message)
 
 
-@rule("R-26", Level.ERROR, "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html")
+@rule("R-26", Level.ERROR, "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html", on=AWS)
 def existing_arns_match_the_stack(plan: StackPlan) -> Iterator[Violation]:
     """ARNs of existing roles, permissions boundaries and keys are valid and belong to the stack's account and region."""
     cluster, account, region = plan.cluster, plan.place.account, plan.place.region
@@ -171,7 +180,10 @@ def existing_cluster_has_no_new_karpenter(plan: StackPlan) -> Iterator[Violation
 @rule("R-28", Level.WARNING, "https://docs.aws.amazon.com/kms/latest/developerguide/key-policy-services.html")
 def existing_key_allows_services(plan: StackPlan) -> Iterator[Violation]:
     """The policy of an existing key allows the services that encrypt with it; rackwright does not change that policy."""
-    permissions = [text for service, text in KEY_USERS.items() if service in plan.key.serves and plan.key.existing_arn]
+    users = KEY_USERS if profile(plan.place.cloud).managed_kubernetes == EKS else KEY_AGENTS
+    permissions = [text for service, text in users.items() if service in plan.key.serves and plan.key.existing_arn]
     if permissions:
-        fix = "check the key's policy (the one AwsKey writes is an example), then acknowledge R-28"
-        yield Violation(At() / "key" / "existing_arn", fix, f"The policy of the existing key must allow {'; '.join(permissions)}")
+        example = " (the one AwsKey writes is an example)" if users is KEY_USERS else ""
+        fix = f"check the key's policy{example}, then acknowledge R-28"
+        message = f"The policy of the existing key must allow {'; '.join(permissions)}"
+        yield Violation(At() / "key" / "existing_arn", fix, message, link=profile(plan.place.cloud).links.get("keys", ""))

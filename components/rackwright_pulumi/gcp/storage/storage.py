@@ -26,6 +26,7 @@ from rackwright_pulumi.gcp.labels import gcp_labels, guard
 from rackwright_pulumi.gcp.storage.lustre import Lustre, LustreSettings, lustre
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
+from rackwright_pulumi.upstream import StackReferences
 
 DAY_S = 86_400
 UNDELETE_S = 7 * DAY_S
@@ -72,26 +73,31 @@ class GcpStorage(pulumi.ComponentResource):
         check_args(GcpStorageArgs, args)
         super().__init__("rackwright:index:GcpStorage", name, None, opts)
         plan = part(KeyPlan, args["key"])
-        key = self._key(name, plan, args)
-        self.key_id = key.id
-        self.key_for = {use: self._grant(name, use, key, args) for use in plan.serves if use in (*AGENTS, "buckets")}
+        uses = [use for use in plan.serves if use in (*AGENTS, "buckets")]
+        key = None if plan.existing_arn else self._key(name, plan, args)
+        if key is None:  # its policy must allow the service agents: R-28
+            self.key_id = Output.from_input(StackReferences(self, name).value(plan.existing_arn))
+            self.key_for = dict.fromkeys(uses, self.key_id)
+        else:
+            self.key_id = key.id
+            self.key_for = {use: self._grant(name, use, key, args) for use in uses}
         self.bucket_names = {
             bucket.key: Output.from_input(bucket.existing_name) if bucket.existing_name else self._bucket(name, bucket, args)
             for bucket in part(tuple[BucketPlan, ...], args["buckets"])
         }
         self.lustre = self._lustre(name, key, args)
         more = {"lustre": self.lustre.outputs} if self.lustre else {}
-        self.register_outputs({"keyId": key.id, "bucketNames": dict(self.bucket_names), **more})
+        self.register_outputs({"keyId": self.key_id, "bucketNames": dict(self.bucket_names), **more})
 
-    def _lustre(self, name: str, key: CryptoKey, args: GcpStorageArgs) -> Lustre | None:
-        """None without a file system. Raises Unsupported for one without a network."""
+    def _lustre(self, name: str, key: CryptoKey | None, args: GcpStorageArgs) -> Lustre | None:
+        """None without a file system. key: None for a key that exists. Raises Unsupported for a file system without a network."""
         plan, network_id = part(LustrePlan, args.get("lustre")), args.get("network_id")
         if plan is None:
             return None
         if network_id is None:
             raise Unsupported("a file system without a network", "lustre", "network_id")
         labels = gcp_labels(part(tuple[tuple[str, str], ...], args["tags"]))
-        key_id = self._grant(name, "filesystem", key, args)
+        key_id = self._grant(name, "filesystem", key, args) if key else self.key_id
         return lustre(self, name, plan, LustreSettings(args["project"], network_id, key_id, labels, args["teardown"]))
 
     def _key(self, name: str, plan: KeyPlan, args: GcpStorageArgs) -> CryptoKey:

@@ -270,6 +270,7 @@ MAKERS |= {
         f"{request.get('instance', '')}/{str(request.get('disk', '')).rpartition('/')[2]}",
         {},
     ),
+    "gcp:compute/subnetworkIAMMember:SubnetworkIAMMember": _member("subnetwork"),
     "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember": _member("cryptoKeyId"),
     "gcp:monitoring/alertPolicy:AlertPolicy": _numbered("alertPolicies"),
     "gcp:monitoring/notificationChannel:NotificationChannel": _numbered("notificationChannels"),

@@ -10,7 +10,7 @@ import yaml
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
-from rackwright.stackplan.operators import CLUSTER_AUTOSCALER, PROVISIONING_CONTROLLER, PROVISIONING_FLAG, UNLIMITED_RETRIES
+from rackwright.stackplan.operators import CLUSTER_AUTOSCALER, COMPUTE_CLASS, PROVISIONING_CONTROLLER, PROVISIONING_FLAG, UNLIMITED_RETRIES
 from rackwright.validation.stack.registry import manifests, pools, rule
 
 PROVISIONING = "https://kueue.sigs.k8s.io/docs/concepts/admission_check/provisioning_request/"
@@ -48,7 +48,7 @@ def pools_of_a_fallback_grow_from_zero(plan: StackPlan) -> Iterator[Violation]:
 def queue_of_a_fallback_checks_capacity(plan: StackPlan) -> Iterator[Violation]:
     """In a cluster with queues, jobs of a fallback are admitted after the cluster autoscaler found or added their machines."""
     queues = [*manifests(plan, "ClusterQueue")]
-    if not queues or not plan.fallback_pools:
+    if not queues or not plan.fallback_pools or any(pool.provisioner == COMPUTE_CLASS for pool in plan.fallback_pools):
         return
     configs = {manifest.body["metadata"]["name"] for _, manifest in manifests(plan, "ProvisioningRequestConfig")}
     checks = {

@@ -75,3 +75,20 @@ def networks_have_objects(plan: StackPlan) -> Iterator[Violation]:
         if network.name not in named or modes.get(network.name) != network.device_mode:
             message = f"Network {network.name} of mode {network.device_mode} has no Kubernetes network with this mode"
             yield Violation(NETWORKS / index, "add its Network and GKENetworkParamSet", message)
+
+
+@catalog_rule("V-65", Level.ERROR, GPUDIRECT, on=GCP)
+def cluster_version_has_the_fabric(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """The cluster's Kubernetes has the fabric of its machines: TCPX and TCPXO, and networks that GKE makes, have a first version."""
+    for _, pool, layout in layouts(plan, catalog):
+        floors = [layout.managed_networks_from] if pool.devices == "dra" else list(layout.gke_min_versions)
+        first = min((_minor(floor) for floor in floors if floor), default=(0, 0))
+        if plan.cluster and plan.cluster.version and _minor(plan.cluster.version) < first:
+            named = next(floor for floor in floors if floor and _minor(floor) == first)
+            message = f"{pool.machine} on {layout.fabric} needs GKE {named} or later; the cluster has Kubernetes {plan.cluster.version}"
+            yield Violation(At() / "cluster" / "version", f"use {first[0]}.{first[1]} or later", message)
+
+
+def _minor(version: str) -> tuple[int, int]:
+    major, minor, *_ = version.split(".")
+    return int(major), int(minor)

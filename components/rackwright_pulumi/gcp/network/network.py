@@ -18,6 +18,7 @@ from pulumi_gcp.compute import (
 )
 from pulumi_gcp.projects import Service
 from rackwright.stackplan import NetworkPlan, SubnetPlan
+from rackwright.stackplan.addresses import MACHINE_PURPOSES
 
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.check_args import check_args
@@ -73,7 +74,9 @@ class GcpNetwork(pulumi.ComponentResource):
         if plan.existing_id:
             stacks = StackReferences(self, name)
             self.network_id = Output.from_input(stacks.value(plan.existing_id))
-            self.subnet_ids = Output.all(*[stacks.value(subnet_id) for subnet_id in plan.existing_subnet_ids])
+            purposes = [subnet.purpose for subnet in plan.subnets]
+            named = zip(plan.existing_subnet_ids, purposes or ["nodes"] * len(plan.existing_subnet_ids), strict=True)
+            self.subnet_ids = Output.all(*[stacks.value(subnet_id) for subnet_id, purpose in named if purpose in MACHINE_PURPOSES])
         else:
             self._create(name, plan, args["region"], args["teardown"])
         self.register_outputs({"project": self.project, "networkId": self.network_id, "subnetIds": self.subnet_ids})
