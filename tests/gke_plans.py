@@ -25,6 +25,7 @@ def gke_training_case(machine: str = "a3-megagpu-8g", nodes: int = 4, place: dic
 
 
 NODES_SUBNET = "projects/net-project/regions/us-central1/subnetworks/nodes"
+OWN_SUBNET = "projects/my-project/regions/us-central1/subnetworks/nodes"
 SHARED_VPC = {
     "vpc": "projects/net-project/global/networks/shared",
     "subnets": [{"id": NODES_SUBNET, "cidr": "172.16.0.0/18", "pods": {"name": "pods", "cidr": "10.4.0.0/14"}, "services": "services"}],
@@ -45,6 +46,13 @@ EXTRA_POOLS = [
 def existing_case(machine: str = "a2-highgpu-8g", **more):
     """A training cluster in a Shared VPC, with service accounts that exist."""
     return gke_training_case(machine, place=GCP | EXISTING | more)
+
+
+def guest_case(machine: str = "a2-highgpu-8g", **more):
+    """A training cluster in a GKE cluster that exists."""
+    net = {"vpc": "projects/my-project/global/networks/ml", "subnets": [OWN_SUBNET]}
+    shape = {"cluster": {"name": "shared-gke"}, "api_access": {"runner": "inside"}}
+    return gke_training_case(machine, place=GCP | {"network": {"existing": net}} | more, blueprint=shape)
 
 
 def fallback_case(*modes: object, machine: str = "a3-megagpu-8g"):

@@ -108,11 +108,6 @@ def test_machines_whose_nvlink_spans_machines_are_refused():
         plans.compiled(gke_plans.gke_training_case("a4x-highgpu-4g", capacity="reservation"))
 
 
-def test_flex_start_is_refused_until_the_queue_can_wait_for_its_nodes():
-    with pytest.raises(UserError, match=r"C-capacity.*existing nodes only"):
-        plans.compiled(gke_plans.gke_training_case("a3-ultragpu-8g", capacity="flex-start"))
-
-
 @pytest.mark.parametrize("nodes", [1, 4])
 def test_every_cluster_has_multi_networking_which_cannot_be_turned_on_later(nodes):
     assert plans.compiled(gke_plans.gke_training_case(nodes=nodes)).cluster.multi_network

@@ -44,9 +44,9 @@ GCP = CloudProfile(
     has_bucket_folders=True,
     supports=frozenset(
         {
-            *("blueprint.gateway", "blueprint.pools", "blueprint.safety", "blueprint.ssh_from", "blueprint.storage", "box.alerts"),
-            *("capacity.calendar", "capacity.fallback", "capacity.reservation"),
-            *("key", "network.cidr", "network.existing", "permissions_boundary", "role", "roles"),
+            *("blueprint.cluster", "blueprint.gateway", "blueprint.pools", "blueprint.safety", "blueprint.ssh_from", "blueprint.storage"),
+            *("box.alerts", "capacity.calendar", "capacity.fallback", "capacity.reservation"),
+            *("key", "layers", "network.cidr", "network.existing", "permissions_boundary", "role", "roles"),
             *("quotas", "serve.sharing"),
         }
     ),

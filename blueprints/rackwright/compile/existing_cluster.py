@@ -113,6 +113,8 @@ class StackNames:
             return role_label_value(self.stack)
         if key in REFERENCE_FIELDS:
             return self.name(value)
+        if key == "nodepools":
+            return f"{self.stack}-{value}"
         if not isinstance(value, str):
             return value
         value = QUEUE_MATCHER.sub(lambda found: f'{found[1]}"{self.name(found[2])}"', value)

@@ -40,6 +40,7 @@ def apply_spec_options(context: CompileContext, plan: StackPlan) -> StackPlan:
         cluster=replace(
             plan.cluster,
             existing=existing_cluster(context),
+            location=_location(context),
             control_role_arn=existing_reference(roles.cluster),
             node_role_arn=existing_reference(roles.nodes),
         )
@@ -55,6 +56,12 @@ def existing_cluster(context: CompileContext) -> Existing:
     """Name of the existing cluster to use; empty for a new cluster."""
     chosen = context.spec.blueprint.cluster
     return "" if isinstance(chosen, str) else existing_reference(chosen.name if isinstance(chosen, ExistingCluster) else chosen)
+
+
+def _location(context: CompileContext) -> str:
+    """Location of an existing cluster that the spec gives."""
+    chosen = context.spec.blueprint.cluster
+    return chosen.location or "" if isinstance(chosen, ExistingCluster) else ""
 
 
 def _network(context: CompileContext, plan: StackPlan) -> NetworkPlan:

@@ -45,10 +45,12 @@ class PrometheusService(Part):
 
 
 class ExistingCluster(Part):
-    """Existing EKS cluster that another tool manages. The stack adds pools, queues and workloads to it."""
+    """Existing EKS or GKE cluster that another tool manages. The stack adds pools, queues and workloads to it."""
 
     name: Id
-    """Name of the EKS cluster."""
+    """Name of the cluster."""
+    location: Id | None = None
+    """Region or zone of a GKE cluster; default: the region of the stack."""
     prometheus: PrometheusService | None = None
     """Prometheus of the cluster, which the autoscaler of a fleet queries; default: monitoring-prometheus in the namespace monitoring,
     the names of a cluster that rackwright creates."""
@@ -215,9 +217,9 @@ class Blueprint(Part):
     kind: Literal["auto", "box", "training-cluster", "inference-fleet", "tpu-pod"] = "auto"
     """One node (box), many nodes on one fabric (training-cluster), autoscaled replicas (inference-fleet) or TPU slices (tpu-pod)."""
     cluster: ClusterChoice = "new"
-    """A new cluster, an existing EKS cluster, or a cluster that another stack exports; AWS only (N-07)."""
+    """A new cluster, an existing one, or a cluster that another stack exports."""
     pools: Pools = "auto"
-    """Node pools in addition to the one that sizing chose; AWS only (N-20)."""
+    """Node pools in addition to the one that sizing chose."""
     sharing: Sharing = "none"
     """Whether replicas of services may share an accelerator, also those of different workloads. `auto`: by MIG or MPS, where it costs less
     than whole accelerators; `time-slicing` isolates no memory and is used only where it is named."""

@@ -1,8 +1,9 @@
 """The cluster, its add-ons, Helm releases and objects."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from rackwright.stackplan.network import IF_SET
 from rackwright.stackplan.refs import Existing
 from rackwright.stackplan.storage import DiskPlan
 
@@ -28,6 +29,8 @@ class ClusterPlan:
     audit_logs: bool = True
     existing: Existing = ""
     """Name of an existing cluster: no cluster is created, and its version stays."""
+    location: Annotated[str, IF_SET] = ""
+    """Region or zone of an existing GKE cluster; empty: the region of the stack."""
     control_role_arn: Existing = ""
     node_role_arn: Existing = ""
     """Existing roles, in place of new ones."""

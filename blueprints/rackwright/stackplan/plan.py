@@ -124,6 +124,10 @@ class StackPlan:
         """Whether the stack itself starts the container of `run`: a box in a cluster."""
         return any(manifest.key == BOX_CONTAINER for manifest in self.manifests)
 
+    def node_pool_name(self, pool: PoolPlan) -> str:
+        """Name of a node pool of GKE, with the stack's name in a cluster that other stacks use too."""
+        return f"{self.name}-{pool.name}" if self.cluster and self.cluster.existing else pool.name
+
     def pool(self, name: str) -> PoolPlan:
         return next(pool for pool in self.pools if pool.name == name)
 

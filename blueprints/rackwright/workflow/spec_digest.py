@@ -29,6 +29,7 @@ LATER = {
     "key": None,
     "latency": None,
     "local_ssds": None,
+    "location": None,
     "max_batched_tokens": None,
     "monitoring": Monitoring().model_dump(mode="json"),
     "namespace": None,

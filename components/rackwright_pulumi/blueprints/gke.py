@@ -1,6 +1,7 @@
 """Parts of every blueprint on GKE: network, key, buckets, cluster, pools, identities, and Kubernetes objects."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pulumi
@@ -9,8 +10,21 @@ from pulumi_gcp.organizations import get_project_output
 from pulumi_kubernetes import Provider
 from rackwright.stackplan import PoolPlan, StackPlan
 
+from rackwright_pulumi.blueprints.gke_layers import GkeLayers
 from rackwright_pulumi.gcp import CLOUD
 from rackwright_pulumi.gcp.cluster import GcpCluster
+from rackwright_pulumi.gcp.existing_cluster import GcpExistingCluster, GcpExistingClusterArgs
+from rackwright_pulumi.gcp.exports import (
+    AcceleratorNetworks,
+    Cluster,
+    ExportedAcceleratorNetworks,
+    ExportedCluster,
+    ExportedNetwork,
+    ExportedStorage,
+    Network,
+    Storage,
+    exported_parts,
+)
 from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpNodeIdentityArgs, GcpWorkloadIdentity
 from rackwright_pulumi.gcp.network.accelerator_networks import GcpAcceleratorNetworks
 from rackwright_pulumi.gcp.network.network import GcpNetwork
@@ -25,7 +39,7 @@ from rackwright_pulumi.unsupported import Unsupported
 from rackwright_pulumi.upstream import StackReferences
 
 
-class GkeParts:
+class GkeParts(GkeLayers):
     """Builds the parts of a StackPlan as child components of a blueprint. Raises Unsupported for parts that GKE does not support."""
 
     def __init__(
@@ -39,31 +53,61 @@ class GkeParts:
     ):
         if plan.place.cloud != CLOUD:
             raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", CLOUD)
-        self.parent, self.name, self.plan, self.teardown = parent, name, plan, teardown or not plan.protected
+        super().__init__(parent, name, plan)
+        self.teardown, self.draining = teardown or not plan.protected, teardown
         self.child_opts = ResourceOptions(parent=parent)
-        self.network = self.build_network()
+        self.network: Network = self.build_network() if self.builds("base") else ExportedNetwork.from_upstream(self.required_upstream)
         self.further = self.build_accelerator_networks()
         self.services = self.build_private_services()
-        number = project_number or get_project_output(project_id=self.network.project, opts=InvokeOutputOptions(parent=parent)).number
-        self.storage = self.build_storage(number)
+        self._number = project_number
+        self.storage = self.build_storage()
         self.bucket_names: Output[Mapping[str, str]] = Output.all(**self.storage.bucket_names)
+        self.cluster: Cluster | None = None
+        self.pools: dict[str, GcpPool] = {}
+        self.identities: dict[str, dict[str, Output[str]]] = {}
+        if self.builds("cluster"):
+            self.build_machines()
+        elif self.builds("operators", "workloads"):
+            self.read_cluster()
+        given = {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}
+        self.layer = self.build_layer(self.cluster, given) if self.cluster and self.builds("operators", "workloads") else None
+
+    @property
+    def number(self) -> Input[str]:
+        """Number of the project, looked up where it is not given."""
+        if self._number is None:
+            options = InvokeOutputOptions(parent=self.parent)
+            self._number = get_project_output(project_id=self.network.project, opts=options).number
+        return self._number
+
+    def build_machines(self) -> None:
+        """The cluster with its pools, and the identities of its pods."""
         self.nodes = self.build_node_identity()
-        self.subnet_id = self.build_subnet_use(number)
+        self.subnet_id = self.build_subnet_use(self.number)
         self.cluster = self.build_cluster()
-        self.pools = {pool.name: self.build_pool(pool) for pool in plan.pools}
-        grants = self.build_grants(number)
-        self.layer = self.build_layer(self._refs(grants) | {f"secret.{key}": Output.secret(value) for key, value in secrets.items()})
+        self.pools = {pool.name: self.build_pool(pool) for pool in self.plan.pools}
+        grants = self.build_grants(self.number, self.cluster)
+        self.identities = {"principals": dict(grants.principals), "accounts": dict(grants.accounts)}
+
+    def read_cluster(self) -> None:
+        """The cluster and the identities of its pods from the upstream stack."""
+        upstream, plans = self.required_upstream, self.plan.identities
+        self.cluster = ExportedCluster.from_upstream(upstream)
+        named = {"principals": plans, "accounts": [plan for plan in plans if plan.existing_arn]}
+        self.identities = {k: {plan.key: upstream.value("identities", k, plan.key) for plan in those} for k, those in named.items()}
 
     @property
     def outputs(self) -> dict[str, Any]:
         """Outputs of every blueprint on GKE."""
+        cluster = self.cluster
         return {
-            "clusterName": self.cluster.cluster_name,
-            "endpoint": self.cluster.endpoint,
-            "kubeconfig": self.cluster.kubeconfig,
-            "kubeconfigCommand": self.cluster.kubeconfig_command,
+            "clusterName": cluster.cluster_name if cluster else None,
+            "endpoint": cluster.endpoint if cluster else None,
+            "kubeconfig": cluster.kubeconfig if cluster else None,
+            "kubeconfigCommand": cluster.kubeconfig_command if cluster else None,
             "bucketNames": self.bucket_names,
             "keyId": self.storage.key_id,
+            "parts": exported_parts(self.deployed_layers, self.network, self.further, self.storage, cluster, self.identities),
         }
 
     def build_network(self) -> GcpNetwork:
@@ -79,8 +123,10 @@ class GkeParts:
             self.child_opts,
         )
 
-    def build_accelerator_networks(self) -> GcpAcceleratorNetworks | None:
+    def build_accelerator_networks(self) -> AcceleratorNetworks | None:
         """Networks of the accelerators' further interfaces; None for a plan without them."""
+        if not self.builds("base"):
+            return ExportedAcceleratorNetworks.from_upstream(self.required_upstream, self.plan.network)
         if not self.plan.network.accelerator_networks:
             return None
         return GcpAcceleratorNetworks(
@@ -96,7 +142,7 @@ class GkeParts:
 
     def build_private_services(self) -> GcpPrivateServices | None:
         """Access to managed services in the network; None for a plan without a range for them."""
-        if not self.plan.network.private_services_cidr:
+        if not self.builds("base") or not self.plan.network.private_services_cidr:
             return None
         return GcpPrivateServices(
             child(self.name, "services"),
@@ -127,7 +173,9 @@ class GkeParts:
         }
         return GcpSharedVpc(child(self.name, "shared-vpc"), args, self.child_opts).subnet_ids[0]
 
-    def build_storage(self, number: Input[str]) -> GcpStorage:
+    def build_storage(self) -> Storage:
+        if not self.builds("base"):
+            return ExportedStorage.from_upstream(self.required_upstream, self.plan.key.serves, self.plan.buckets, bool(self.plan.lustre))
         return GcpStorage(
             child(self.name, "storage"),
             {
@@ -135,7 +183,7 @@ class GkeParts:
                 "buckets": self.plan.buckets,
                 "tags": self.plan.tags,
                 "project": self.network.project,
-                "project_number": number,
+                "project_number": self.number,
                 "region": self.plan.place.region,
                 "teardown": self.teardown,
                 "lustre": self.plan.lustre,
@@ -144,10 +192,17 @@ class GkeParts:
             self.child_opts,
         )
 
-    def build_cluster(self) -> GcpCluster:
-        """Raises Unsupported for a plan without a cluster."""
+    def build_cluster(self) -> GcpCluster | GcpExistingCluster:
+        """A new cluster or an existing one. Raises Unsupported for a plan without a cluster."""
         if self.plan.cluster is None:
             raise Unsupported(f"{self.plan.kind} without a cluster", "cluster", "a plan with a cluster")
+        if self.plan.cluster.existing:
+            existing: GcpExistingClusterArgs = {
+                "cluster": self.plan.cluster,
+                "project": self.network.project,
+                "region": self.plan.place.region,
+            }
+            return GcpExistingCluster(child(self.name, "cluster"), existing, self.child_opts)
         network = self.plan.network  # GKE adds ranges of its own to a subnet without any
         ranges = {key: key for subnet in network.subnets if not network.existing_id for key, _ in subnet.secondary}
         ranges |= {key: range_name for subnet in network.subnets for key, range_name in subnet.range_names}
@@ -174,15 +229,18 @@ class GkeParts:
 
     def build_pool(self, plan: PoolPlan) -> GcpPool:
         uses_fabric = plan.role == "accelerator" and plan.fabric == self.plan.network.fabric
-        further = self.further if uses_fabric else None
+        further, cluster = self.further if uses_fabric else None, self.cluster
+        if cluster is None:
+            raise Unsupported("a pool without a cluster", "cluster", "a plan with a cluster")
         return GcpPool(
             child(self.name, plan.name),
             {
                 "pool": plan,
+                "pool_name": self.plan.node_pool_name(plan),
                 "tags": self.plan.tags,
-                "project": self.cluster.project,
+                "project": cluster.project,
                 "region": self.plan.place.region,
-                "cluster_name": self.cluster.cluster_name,
+                "cluster_name": cluster.cluster_name,
                 "node_account": self.nodes.email,
                 "disk_key_id": self.storage.key_for["disks"],
                 **({"vpcs": [*further.vpcs.values()], "subnets": [*further.subnets.values()]} if further else {}),
@@ -190,48 +248,54 @@ class GkeParts:
             self.child_opts,
         )
 
-    def build_grants(self, number: Input[str]) -> GcpWorkloadIdentity:
+    def build_grants(self, number: Input[str], cluster: Cluster) -> GcpWorkloadIdentity:
         return GcpWorkloadIdentity(
             child(self.name, "workload-identity"),
             {
                 "identities": self.plan.identities,
                 "project_number": number,
-                "workload_pool": self.cluster.workload_pool,
+                "workload_pool": cluster.workload_pool,
                 "bucket_names": self.storage.bucket_names,
             },
             self.child_opts,
         )
 
-    def build_layer(self, refs: Mapping[str, RefValue]) -> KubernetesLayer:
-        """Kubernetes objects, which depend on the system nodes."""
-        system = [self.pools[plan.name].node_pool for plan in self.plan.pools if plan.role == "system"]
+    def build_layer(self, cluster: Cluster, secrets: Mapping[str, RefValue]) -> KubernetesLayer:
+        """Kubernetes objects of this stack, which depend on the system nodes. Names in `after` of objects of other stacks are removed."""
+        plan = self.plan
+        system = [self.pools[pool.name].node_pool for pool in plan.pools if pool.role == "system" and pool.name in self.pools]
+        operators = {release.namespace for release in plan.releases}
+        releases = plan.releases if self.builds("operators") else ()
+        manifests = tuple(manifest for manifest in plan.manifests if self.builds(manifest.layer))
+        own = {*(release.name for release in releases), *(manifest.key for manifest in manifests)}
         provider = Provider(
             child(self.name, "k8s"),
-            kubeconfig=self.cluster.kubeconfig,
-            cluster_identifier=self.cluster.cluster_id,
+            kubeconfig=cluster.kubeconfig,
+            cluster_identifier=cluster.cluster_id,
             enable_server_side_apply=True,
             opts=ResourceOptions(parent=self.parent),
         )
         return KubernetesLayer(
             child(self.name, "layer"),
             {
-                "namespaces": self.plan.namespaces,
-                "releases": self.plan.releases,
-                "manifests": self.plan.manifests,
-                "refs": refs,
+                "namespaces": tuple(row for row in plan.namespaces if self.builds("operators" if row[0] in operators else "workloads")),
+                "releases": releases,
+                "manifests": tuple(replace(manifest, after=tuple(key for key in manifest.after if key in own)) for manifest in manifests),
+                "refs": {**self._refs(cluster), **secrets},
                 "protect": not self.teardown,
+                "draining": self.draining,
             },
             ResourceOptions(parent=self.parent, provider=provider, depends_on=system),
         )
 
-    def _refs(self, grants: GcpWorkloadIdentity) -> dict[str, RefValue]:
+    def _refs(self, cluster: Cluster) -> dict[str, RefValue]:
         """Values of all Refs of a plan (rackwright.stackplan)."""
         names, files = self.storage.bucket_names, self.storage.lustre
         vpcs, subnets = (self.further.vpcs, self.further.subnets) if self.further else ({}, {})
         return {
-            "cluster.name": self.cluster.cluster_name,
-            "cluster.endpoint": self.cluster.endpoint,
-            "cluster.oidc_issuer": Output.concat("https://container.googleapis.com/v1/", self.cluster.cluster_id),
+            "cluster.name": cluster.cluster_name,
+            "cluster.endpoint": cluster.endpoint,
+            "cluster.oidc_issuer": Output.concat("https://container.googleapis.com/v1/", cluster.cluster_id),
             "network.id": self.network.network_id,
             "network.subnet_ids": self.network.subnet_ids,
             "key.id": self.storage.key_id,
@@ -243,6 +307,6 @@ class GkeParts:
             **{f"network.accelerator.{key}.subnet": subnet for key, subnet in subnets.items()},
             **{f"bucket.{key}.name": name for key, name in names.items()},
             **{f"bucket.{key}.url": Output.concat("gs://", name) for key, name in names.items()},
-            **{f"identity.{key}.principal": principal for key, principal in grants.principals.items()},
-            **{f"identity.{key}.account": account for key, account in grants.accounts.items()},
+            **{f"identity.{key}.principal": principal for key, principal in self.identities["principals"].items()},
+            **{f"identity.{key}.account": account for key, account in self.identities["accounts"].items()},
         }

@@ -78,7 +78,9 @@ def _on_gke(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: 
         raise Unsupported(f"{', '.join(aws_only)} on {plan.place.cloud}", "place.cloud", "set the network, key and tags in the spec")
 
     parts = GkeParts(parent, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))
-    gateways = [parts.layer.objects[manifest.key].status for manifest in plan.manifests if manifest.body["kind"] == "Gateway"]
+    objects = parts.layer.objects if parts.layer else {}
+    keys = [manifest.key for manifest in plan.manifests if manifest.body["kind"] == "Gateway" and manifest.key in objects]
+    gateways = [objects[key].status for key in keys]
     address = gateways[0].apply(_gateway_address) if gateways else Output.from_input("")
     return {**parts.outputs, "serviceEndpoint": address, "weightsUrl": _weights(plan, "gs", parts.storage.bucket_names)}
 

@@ -41,8 +41,9 @@ class TpuPod(pulumi.ComponentResource):
         super().__init__("rackwright:index:TpuPod", name, None, opts)
         plan = plan_of(BlueprintKind.TPU_POD, args["plan"])
         parts = GkeParts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))
-        self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
-        self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
+        outputs, missing = parts.outputs, Output.from_input("")
+        self.cluster_name, self.endpoint = outputs["clusterName"] or missing, outputs["endpoint"] or missing
+        self.kubeconfig, self.kubeconfig_command = outputs["kubeconfig"] or missing, outputs["kubeconfigCommand"] or missing
         self.bucket_names = parts.bucket_names
         self.slices = [
             {
@@ -54,10 +55,10 @@ class TpuPod(pulumi.ComponentResource):
                 "zone": pool.zones[0],
             }
             for pool in plan.pools
-            if pool.role != "system"
+            if pool.role != "system" and pool.name in parts.pools
         ]
         self.expected_fabric = fabric_output(plan.expected_fabric)
-        self._outputs = {**parts.outputs, "slices": self.slices, "expectedFabric": self.expected_fabric}
+        self._outputs = {**outputs, "slices": self.slices, "expectedFabric": self.expected_fabric}
         self.register_outputs(self._outputs)
 
     def stack_outputs(self) -> dict[str, Any]:

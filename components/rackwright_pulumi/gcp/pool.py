@@ -49,9 +49,11 @@ CREATE_WITHIN = "60m"
 
 
 class GcpPoolArgs(TypedDict):
-    """pool: a PoolPlan. tags: pairs. vpcs, subnets: names, of each further interface of the machine in order."""
+    """pool: a PoolPlan. pool_name: its name in the cluster; default: that of the plan. tags: pairs. vpcs, subnets: names, of each further
+    interface of the machine in order."""
 
     pool: Part[PoolPlan]
+    pool_name: NotRequired[str]
     tags: Part[Sequence[tuple[str, str]]]
     project: Input[str]
     region: str
@@ -80,7 +82,7 @@ class GcpPool(pulumi.ComponentResource):
         upgrades = NodePoolUpgradeSettingsArgs(strategy="SURGE", max_surge=surge, max_unavailable=1 - surge)
         self.node_pool = NodePool(
             child(name, "pool"),
-            name=plan.name,
+            name=args.get("pool_name", plan.name),
             project=args["project"],
             location=args["region"],
             cluster=args["cluster_name"],

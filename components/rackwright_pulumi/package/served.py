@@ -28,6 +28,7 @@ COMPONENTS = {
     "GcpNodeIdentity": "gcp.identity",
     "GcpWorkloadIdentity": "gcp.identity",
     "GcpCluster": "gcp.cluster",
+    "GcpExistingCluster": "gcp.existing_cluster",
     "GcpPool": "gcp.pool",
     "GcpBoxIdentity": "gcp.box.identity",
     "GcpBox": "gcp.box.box",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.existing_cluster import cluster_metrics
 from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
 from rackwright.compile.kubernetes.gcp.compute_class import compute_class, in_compute_class
 from rackwright.compile.kubernetes.gcp.inference_gateway import PICKER, inference_pool, pool_target
@@ -32,7 +33,6 @@ from rackwright.compile.serving.server_objects import server_objects
 from rackwright.compile.serving.tpu import with_tpu_settings
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, StackPlan
-from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 
 
 def gke_fleet_plan(context: CompileContext) -> StackPlan:
@@ -46,7 +46,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
     storage = storage_classes(context.spec.name, pools)
     releases = (monitoring(context.catalog, storage[0]), keda())
     callers = (proxy_range(context.place.network), *HEALTH_CHECKERS)
-    clients = [from_blocks(callers, server.port), from_namespace(MONITORING_NAMESPACE, *server.ports.values())]
+    clients = [from_blocks(callers, server.port), from_namespace(server.metrics.namespace, *server.ports.values())]
     entrance = allow(context.namespace, "allow-gateway", ingress=clients)
     images = {"server": server.image} | ({PICKER: SERVER_IMAGES[PICKER]} if _has_picker(context) else {})
     return StackPlan(
@@ -108,7 +108,8 @@ def _gateway(context: CompileContext, server: ModelServer) -> tuple[ManifestPlan
 
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan) -> ModelServer:
     """Serves the bucket's folder, or a repository of the Hugging Face hub."""
+    metrics = cluster_metrics(context.spec.blueprint.cluster)
     volume, model = (weights_volume(buckets[0].key, buckets[0].prefix), WEIGHTS_PATH) if buckets else hub_weights(context)
-    server = model_server(context, buckets, pool, volume, model)
+    server = replace(model_server(context, buckets, pool, volume, model), metrics=metrics)
     server = replace(server, annotations=fuse_annotations(cache_gib(context))) if buckets else server
     return with_tpu_settings(context, server, pool) if context.machine.kind == "tpu" else server

@@ -32,10 +32,8 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
     place, buckets, layout = place_plan(context), bucket_plans(context), _layout(context)
     file_system = lustre_plan(context, place.zone, buckets)
     network = gke_network(place, context.machine.fabric, layout=layout, has_file_system=file_system is not None)
-    works = _pools(context, place, layout)
-    extras = tuple(replace(extra, autoscaled=False) for extra in extra_pools(context, place))  # GKE resizes them
-    pool, pools = works[0], (system_pool(context, place), *works, *extras)
-    storage = storage_classes(context.spec.name, (*works, *extras))
+    pools = (system_pool(context, place), *_pools(context, place, layout))
+    pool, storage = pools[1], storage_classes(context.spec.name, pools[1:])
     volumes = lustre_volume(file_system, place.cloud, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
     releases = _releases(context, storage[0], pool)
     return StackPlan(
@@ -55,11 +53,8 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=team_objects(
             context,
-            (*works, *extras),
-            *_queues(context, works, layout),
-            *extra_queues(context.catalog, place.cloud, extras, context.namespace),
-            *compute_class(works, context.spec.name),
-            *system_queue(context.catalog, place.cloud, pools[0], (pool.resource,), context.namespace),
+            pools[1:],
+            *_queues(context, pools, layout),
             *(fabric_objects(pool, layout, network.accelerator_networks, context.namespace) if layout else ()),
             *storage,
             *volumes,
@@ -79,24 +74,33 @@ def _layout(context: CompileContext) -> FabricLayout | None:
 
 
 def _pools(context: CompileContext, place: PlacePlan, layout: FabricLayout | None) -> tuple[PoolPlan, ...]:
-    """The sized pool, or those of a fallback. Pods get the interfaces of networks that GKE makes by claims, those of the stack's networks
-    by annotations."""
+    """The sized pool or those of a fallback, then the additional pools, which GKE resizes. Pods get the interfaces of networks that GKE
+    makes by claims, those of the stack's networks by annotations."""
     found = in_compute_class(accelerator_pools(context, place), context.spec.name)
-    if layout is None or not layout.managed_networks_from:
-        return found
-    return tuple(replace(pool, devices="dra", labels=(*pool.labels, (MANAGED_NETWORKS_LABEL, "true"))) for pool in found)
+    extras = tuple(replace(extra, autoscaled=False) for extra in extra_pools(context, place))
+    if layout and layout.managed_networks_from:
+        found = tuple(replace(pool, devices="dra", labels=(*pool.labels, (MANAGED_NETWORKS_LABEL, "true"))) for pool in found)
+    return (*found, *extras)
+
+
+def _queues(context: CompileContext, pools: tuple[PoolPlan, ...], layout: FabricLayout | None) -> tuple[ManifestPlan, ...]:
+    """Queues of the sized pools with the order of their fallback, of each additional pool, and of the system nodes. pools: of the stack."""
+    system, *others = pools
+    works = tuple(pool for pool in others if pool.does_the_work)
+    extras = tuple(pool for pool in others if pool not in works)
+    quota, cloud = _quota(context, works[0], layout), context.candidate.cloud
+    return (
+        *queues(works, quota, context.namespace, (HOST_LABEL,), is_gated(context, works), context.running.queue_flavor),
+        *extra_queues(context.catalog, cloud, extras, context.namespace),
+        *compute_class(works, context.spec.name),
+        *system_queue(context.catalog, cloud, system, (works[0].resource,), context.namespace),
+    )
 
 
 def _releases(context: CompileContext, storage: ManifestPlan, pool: PoolPlan) -> tuple[ReleasePlan, ...]:
     operators = (monitoring(context.catalog, storage, queue_alerts()), jobset(), *job_operator_releases(context))
     claims = (RDMA_RESOURCE, RDMA_DEVICE_CLASS) if pool.devices == "dra" else None
     return (*operators, kueue(operators, claims, further_kinds(context)))
-
-
-def _queues(context: CompileContext, pools: tuple[PoolPlan, ...], layout: FabricLayout | None) -> tuple[ManifestPlan, ...]:
-    """The queue of the sized pools."""
-    quota, gated = _quota(context, pools[0], layout), is_gated(context, pools)
-    return queues(pools, quota, context.namespace, (HOST_LABEL,), gated, context.running.queue_flavor)
 
 
 def _quota(context: CompileContext, pool: PoolPlan, layout: FabricLayout | None) -> QueueQuota:

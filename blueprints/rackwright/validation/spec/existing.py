@@ -157,5 +157,5 @@ def calendar_names_its_reservation(context: SpecContext) -> Iterator[Violation]:
             if mode == "calendar":
                 zone = place.zones[0] if place.zones else "ZONE"
                 entry = f"{{reservation: {{id: NAME, instance: MACHINE, count: N, zone: {zone}}}}}"
-                fix = f"write {entry}; `gcloud compute reservations list` shows it"
-                yield Violation(where, fix, "`calendar` names no reservation; Google Cloud makes one for each approved request")
+                message = "`calendar` names no reservation; Google Cloud makes one for each approved request"
+                yield Violation(where, f"write {entry}; `gcloud compute reservations list` shows it", message)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from rackwright.clouds import AWS, EKS, profile, supports
 from rackwright.clouds.aws import MANAGED_POLICY_ACCOUNT
+from rackwright.clouds.base import GKE
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LAYERS, StackPlan, upstream_layers, used_layers
@@ -21,6 +22,11 @@ KEY_USERS = {
     "alarms": "budgets.amazonaws.com and cloudwatch.amazonaws.com to GenerateDataKey and Decrypt",
 }
 """Service of a KeyPlan -> what the key's policy must allow for it; V-42 covers disks."""
+CLUSTER_NEEDS = {
+    EKS: ["eks-pod-identity-agent", "a pod network"],
+    GKE: ["Dataplane V2", "workload identity", "the GCS FUSE CSI driver", "the NCCL plugin of its GPU fabric"],
+}
+"""Parts of an existing cluster that rackwright does not install."""
 KEY_AGENTS = {
     service: f"{agent} to use it (roles/cloudkms.cryptoKeyEncrypterDecrypter)"
     for service, agent in {
@@ -34,12 +40,13 @@ KEY_AGENTS = {
 
 @rule("R-20", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/stacks/")
 def layers_are_contiguous(plan: StackPlan) -> Iterator[Violation]:
-    """A stack builds consecutive layers and names the upstream stack that has the layers below; only AWS stacks are split."""
+    """A stack builds consecutive layers and names the upstream stack that has the layers below."""
     at, used = At() / "layers", used_layers(plan)
     own = tuple(layer for layer in used if layer in plan.layers)
     if not supports(plan.place.cloud, "layers"):
         if plan.layers != LAYERS or plan.below:
-            yield Violation(at, "remove rackwright:layers and rackwright:below", "Only stacks on AWS can be split into layers")
+            message = "Stacks on this cloud cannot be split into layers"
+            yield Violation(at, "remove rackwright:layers and rackwright:below", message)
     elif not own:
         message = f"No layer of a {plan.kind} is selected: rackwright:layers is {', '.join(plan.layers) or 'empty'}"
         yield Violation(at, f"select from {', '.join(used)}", message)
@@ -66,7 +73,9 @@ def _upstream(plan: StackPlan, lowest: str) -> Iterator[Violation]:
 def existing_cluster_uses_its_network(plan: StackPlan) -> Iterator[Violation]:
     """Nodes join an existing cluster only from the network of that cluster."""
     if plan.cluster and plan.cluster.existing and not plan.network.existing_id:
-        fix = "set network.existing to the cluster's network: {vpc: vpc-..., subnets: [subnet-...]}"
+        network = profile(plan.place.cloud).network_form or "vpc-..."
+        subnet = profile(plan.place.cloud).subnet_form or "subnet-..."
+        fix = f"set network.existing to the cluster's network: {{vpc: {network}, subnets: [{subnet}]}}"
         message = f"Cluster {plan.cluster.existing} exists, but the stack would create a new network"
         yield Violation(At() / "network" / "existing_id", fix, message)
 
@@ -75,7 +84,7 @@ def existing_cluster_uses_its_network(plan: StackPlan) -> Iterator[Violation]:
 def existing_cluster_has_operators(plan: StackPlan) -> Iterator[Violation]:
     """rackwright neither installs nor checks operators and add-ons of an existing cluster."""
     if plan.cluster and plan.cluster.existing and "operators" not in plan.layers:
-        addons = ["eks-pod-identity-agent", "a pod network"] + (["aws-fsx-csi-driver"] if plan.lustre else [])
+        addons = CLUSTER_NEEDS[profile(plan.place.cloud).managed_kubernetes] + (["aws-fsx-csi-driver"] if plan.lustre else [])
         expected = ", ".join([*addons, *(f"{release.name} {release.chart_version}" for release in plan.releases)])
         queried = "".join(f"; Prometheus at {url}" for url in _queried_metrics(plan))
         message = f"Cluster {plan.cluster.existing} must already run {expected}{queried}"

@@ -26,7 +26,7 @@ def gke_name_format(plan: StackPlan) -> Iterator[Violation]:
     """Names of GKE clusters and node pools have at most 40 lower-case letters, digits and dashes, and start with a letter."""
     if plan.cluster is None:
         return
-    named = [(At() / "cluster" / "name", plan.cluster.name), *((at / "name", pool.name) for at, pool in pools(plan))]
+    named = [(At() / "cluster" / "name", plan.cluster.name), *((at / "name", plan.node_pool_name(pool)) for at, pool in pools(plan))]
     for at, name in named:
         if not GKE_NAME.fullmatch(name):
             message = f"{name!r} is not a valid GKE name: use 1 to 40 lower-case letters, digits and dashes, starting with a letter"

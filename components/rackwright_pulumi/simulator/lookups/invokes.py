@@ -8,6 +8,7 @@ from rackwright_pulumi.naming import SIMULATED_USER
 from rackwright_pulumi.simulator.computed.arns import partition, zone_id, zones
 from rackwright_pulumi.simulator.computed.context import Context
 from rackwright_pulumi.simulator.lookups.aws import AwsFunctions
+from rackwright_pulumi.simulator.lookups.gcp import GcpFunctions
 from rackwright_pulumi.simulator.store import Store
 
 ProviderFunction = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -46,6 +47,7 @@ def invokes(context: Context, store: Store | None = None) -> dict[str, ProviderF
             "id": agent,
             "project": context.project,
         },
+        "gcp:container/getCluster:getCluster": GcpFunctions(context, store).cluster,
         "gcp:compute/getZones:getZones": lambda args: {"names": [f"{gcp_region}-{z}" for z in "abc"], "id": gcp_region},
     }
 

@@ -35,7 +35,7 @@ def compute_class(pools: tuple[PoolPlan, ...], stack: str) -> tuple[ManifestPlan
     ordered = sorted(pools, key=lambda pool: pool.preference)
     spec = {"priorities": [{"nodepools": [pool.name]} for pool in ordered], "whenUnsatisfiable": "DoNotScaleUp"}
     body = obj("cloud.google.com/v1", "ComputeClass", _class_name(pools, stack), spec=spec)
-    return (ManifestPlan("fallback.compute-class", body, layer="operators"),)
+    return (ManifestPlan("fallback.compute-class", body),)
 
 
 def _class_name(pools: tuple[PoolPlan, ...], stack: str) -> str:

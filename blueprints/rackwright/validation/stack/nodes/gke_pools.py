@@ -71,7 +71,7 @@ def accelerator_networks_with_a_shared_vpc(plan: StackPlan) -> Iterator[Violatio
     if network.accelerator_networks and isinstance(network.existing_id, str) and _is_of_another_project(network.existing_id, plan):
         count = len(network.accelerator_networks)
         message = f"The cluster is in the Shared VPC {network.existing_id}, its {count} accelerator networks in {plan.place.account}"
-        fix = "create one pool first; if GKE refuses it, use a machine whose networks GKE makes, such as a3-ultragpu-8g"
+        fix = "create one pool first; if GKE refuses it, use machines whose networks GKE makes (A3 Ultra, A4)"
         yield Violation(At() / "network" / "accelerator_networks", fix, message, blocks_update=False)
 
 
@@ -91,7 +91,7 @@ def compute_class_lists_its_pools(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(At() / "pools", f"add the label and the taint {COMPUTE_CLASS_LABEL}, and the ComputeClass", message)
     for name, (at, manifest) in classes.items():
         listed = [pool for entry in manifest.body["spec"]["priorities"] for pool in entry["nodepools"]]
-        names = [pool.name for pool in ordered if dict(pool.labels).get(COMPUTE_CLASS_LABEL) == name]
+        names = [plan.node_pool_name(pool) for pool in ordered if dict(pool.labels).get(COMPUTE_CLASS_LABEL) == name]
         if listed != names:
             message = f"ComputeClass {name} lists {', '.join(listed)}; the pools in their order are {', '.join(names)}"
             yield Violation(at / "spec" / "priorities", "list them in this order", message)
@@ -112,3 +112,13 @@ def nodes_run_container_optimized_os(plan: StackPlan) -> Iterator[Violation]:
     for at, pool in pools(plan):
         if pool.image not in ("", "cos"):
             yield Violation(at / "image", "set it to cos", f"Pool {pool.name} has the image {pool.image!r}")
+
+
+@rule("V-275", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/gpu-bandwidth-gpudirect-tcpx", on=GCP)
+def existing_cluster_has_no_new_networks(plan: StackPlan) -> Iterator[Violation]:
+    """A stack in an existing cluster creates no accelerator networks, whose Kubernetes objects belong to the cluster."""
+    count = len(plan.network.accelerator_networks)
+    if plan.cluster and plan.cluster.existing and count:
+        message = f"The stack would add {count} accelerator networks to the existing cluster {plan.cluster.existing}"
+        fix = "set blueprint.cluster to new, or use machines whose networks GKE makes (A3 Ultra, A4)"
+        yield Violation(At() / "network" / "accelerator_networks", fix, message)
