@@ -5,7 +5,7 @@ from dataclasses import replace
 from rackwright.catalog.read import Catalog
 from rackwright.sizing.metrics import ParallelLayout
 
-from tests.plans import GCP, OFFICE, candidate, compiled, fit, queued_tpu_case, spec, tpu_fleet_case, training_case
+from tests.plans import GCP, OFFICE, candidate, compiled, fit, fleet_case, queued_tpu_case, spec, tpu_fleet_case, training_case
 
 SERVER = "registry.example/server@sha256:" + "0" * 64
 
@@ -55,6 +55,17 @@ def guest_case(machine: str = "a2-highgpu-8g", **more):
     return gke_training_case(machine, place=GCP | {"network": {"existing": net}} | more, blueprint=shape)
 
 
+def wide_fleet_case(machine: str = "a3-ultragpu-8g", blueprint: dict | None = None, **more):
+    """A fleet of two replicas at least, each over two machines."""
+    row = Catalog.default().machine(machine)
+    count = row.accelerator_count
+    layout = ParallelLayout(tensor=count, pipeline=2)
+    shape = {"replicas": 2, "max_replicas": 4, "parallelism": layout, "fabric": str(row.fabric), "capacity": "spot"} | more
+    given, sized, fleet = fleet_case({"min_replicas": 2, "max_replicas": 4})
+    chosen = replace(fleet, candidate=replace(fleet.candidate, machine=machine, accelerators_per_node=count, nodes=4, **shape))
+    return given, replace(sized, fits=(chosen,)), chosen
+
+
 def fallback_case(*modes: object, machine: str = "a3-megagpu-8g"):
     """A training cluster whose pools are alternatives, sized for the first."""
     place = GCP | {"capacity": {"fallback": list(modes or ("spot", "on-demand"))}}
@@ -84,6 +95,7 @@ GKE_OPTIONS = {
     "gke-existing": lambda: compiled(existing_case()),
     "gke-extra": lambda: compiled(extra_pools_case()),
     "gke-fallback": lambda: compiled(fallback_case()),
+    "gke-wide": lambda: compiled(wide_fleet_case()),
     "gke-queued": lambda: compiled(queued_case()),
 }
-"""Training clusters on GKE with options of the spec."""
+"""Clusters on GKE with options of the spec."""

@@ -47,7 +47,7 @@ GCP = CloudProfile(
             *("blueprint.cluster", "blueprint.gateway", "blueprint.pools", "blueprint.safety", "blueprint.ssh_from", "blueprint.storage"),
             *("box.alerts", "capacity.calendar", "capacity.fallback", "capacity.reservation"),
             *("key", "layers", "network.cidr", "network.existing", "permissions_boundary", "role", "roles"),
-            *("quotas", "serve.sharing"),
+            *("quotas", "serve.multi_node", "serve.sharing"),
         }
     ),
     # A part of a reservation is named by its block: https://cloud.google.com/ai-hypercomputer/docs/view-reserved-capacity

@@ -62,14 +62,10 @@ class GkeParts(GkeLayers):
         self._number = project_number
         self.storage = self.build_storage()
         self.bucket_names: Output[Mapping[str, str]] = Output.all(**self.storage.bucket_names)
-        self.cluster: Cluster | None = None
         self.pools: dict[str, GcpPool] = {}
         self.identities: dict[str, dict[str, Output[str]]] = {}
-        if self.builds("cluster"):
-            self.build_machines()
-        elif self.builds("operators", "workloads"):
-            self.read_cluster()
-        given = {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}
+        self.cluster: Cluster | None = self.build_machines() if self.builds("cluster") else self.read_cluster()
+        given: dict[str, RefValue] = {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}
         self.layer = self.build_layer(self.cluster, given) if self.cluster and self.builds("operators", "workloads") else None
 
     @property
@@ -80,21 +76,24 @@ class GkeParts(GkeLayers):
             self._number = get_project_output(project_id=self.network.project, opts=options).number
         return self._number
 
-    def build_machines(self) -> None:
+    def build_machines(self) -> GcpCluster | GcpExistingCluster:
         """The cluster with its pools, and the identities of its pods."""
         self.nodes = self.build_node_identity()
         self.subnet_id = self.build_subnet_use(self.number)
-        self.cluster = self.build_cluster()
-        self.pools = {pool.name: self.build_pool(pool) for pool in self.plan.pools}
-        grants = self.build_grants(self.number, self.cluster)
+        cluster = self.build_cluster()
+        self.pools = {pool.name: self.build_pool(pool, cluster) for pool in self.plan.pools}
+        grants = self.build_grants(self.number, cluster)
         self.identities = {"principals": dict(grants.principals), "accounts": dict(grants.accounts)}
+        return cluster
 
-    def read_cluster(self) -> None:
-        """The cluster and the identities of its pods from the upstream stack."""
+    def read_cluster(self) -> ExportedCluster | None:
+        """The cluster and the identities of its pods from the upstream stack; None for a stack of the base layer alone."""
+        if not self.builds("operators", "workloads"):
+            return None
         upstream, plans = self.required_upstream, self.plan.identities
-        self.cluster = ExportedCluster.from_upstream(upstream)
         named = {"principals": plans, "accounts": [plan for plan in plans if plan.existing_arn]}
         self.identities = {k: {plan.key: upstream.value("identities", k, plan.key) for plan in those} for k, those in named.items()}
+        return ExportedCluster.from_upstream(upstream)
 
     @property
     def outputs(self) -> dict[str, Any]:
@@ -227,11 +226,9 @@ class GkeParts(GkeLayers):
             self.child_opts,
         )
 
-    def build_pool(self, plan: PoolPlan) -> GcpPool:
+    def build_pool(self, plan: PoolPlan, cluster: Cluster) -> GcpPool:
         uses_fabric = plan.role == "accelerator" and plan.fabric == self.plan.network.fabric
-        further, cluster = self.further if uses_fabric else None, self.cluster
-        if cluster is None:
-            raise Unsupported("a pool without a cluster", "cluster", "a plan with a cluster")
+        further = self.further if uses_fabric else None
         return GcpPool(
             child(self.name, plan.name),
             {
@@ -260,7 +257,7 @@ class GkeParts(GkeLayers):
             self.child_opts,
         )
 
-    def build_layer(self, cluster: Cluster, secrets: Mapping[str, RefValue]) -> KubernetesLayer:
+    def build_layer(self, cluster: Cluster, secrets: dict[str, RefValue]) -> KubernetesLayer:
         """Kubernetes objects of this stack, which depend on the system nodes. Names in `after` of objects of other stacks are removed."""
         plan = self.plan
         system = [self.pools[pool.name].node_pool for pool in plan.pools if pool.role == "system" and pool.name in self.pools]

@@ -12,6 +12,9 @@ Body = dict[str, Any]
 SECRETS = "run-secrets"
 NODE_DNS = ("169.254.20.10/32", "169.254.169.254/32")
 """Name servers outside kube-system: NodeLocal DNSCache and Cloud DNS (cloud.google.com/kubernetes-engine/docs/how-to/network-policy)."""
+SOURCED = 'for _ in {{1..120}}; do [ -r {0} ] && break; sleep 5; done; . {0} && exec "$0" "$@"'
+"""Shell command that waits up to ten minutes for a script that the node's installer writes, sets its variables, then runs the container's
+command. Without the script the container ends, and does not use TCP."""
 
 
 def obj(api: str, kind: str, name: str, namespace: str = "", spec: Body | None = None, **more: Any) -> Body:

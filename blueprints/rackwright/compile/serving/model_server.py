@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from rackwright.compile.kubernetes.manifests import SECRETS, Body, obj
+from rackwright.compile.kubernetes.manifests import SECRETS, SOURCED, Body, obj
 from rackwright.compile.serving.engine_metrics import VLLM_METRICS, EngineMetrics
 from rackwright.stackplan import ManifestPlan, digest_of_refs
 from rackwright.stackplan.labels import LOAD_SECONDS_ANNOTATION, POOL_LABEL, ROLE_LABEL, SECRETS_DIGEST_ANNOTATION, SERVER_PORT
@@ -40,7 +40,8 @@ class ModelServer:
     metrics: Prometheus that the autoscaler queries. engine_metrics: what the server publishes. first_token: (seconds, percentile) of the
     goal for the time to first token; None without a goal. port: of the container. metrics_port: where it differs from `port`.
     middleware: ConfigMap with the module that its arguments load. role: of its nodes; default: `accelerator` with the suffix.
-    node_labels: further labels of its nodes.
+    node_labels: further labels of its nodes. node_folders: volume, folder of the node and its path in the container, which only reads it.
+    script: of the node, whose variables the command needs.
     has_shm: it has its own /dev/shm; clients of MPS have that of the MPS daemon, which the device plugin mounts. host_ipc: it reaches the
     daemon by the host's IPC (https://cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus).
     """
@@ -81,6 +82,8 @@ class ModelServer:
     suffix: str = ""
     metrics: MetricsEndpoint = STACK_METRICS
     role: str = ""
+    node_folders: tuple[tuple[str, str, str], ...] = ()
+    script: str = ""
     has_shm: bool = True
     host_ipc: bool = False
     middleware: str = ""
@@ -197,6 +200,7 @@ def pod(server: ModelServer, main: Body) -> Body:
                 else []
             ),
             {"name": "home", "emptyDir": {}},
+            *({"name": name, "hostPath": {"path": folder}} for name, folder, _ in server.node_folders),
             *([{"name": "middleware", "configMap": {"name": server.middleware}}] if server.middleware else []),
         ],
     } | ({"hostIPC": True} if server.host_ipc else {})
@@ -238,7 +242,7 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
     return {
         "name": "server",
         "image": server.image,
-        "command": list(server.command),
+        "command": [*(["/bin/bash", "-c", SOURCED.format(server.script)] if server.script else []), *server.command],
         "args": list(args),
         "env": [{"name": name, "value": value} for name, value in (home | dict(server.env)).items()] + secrets,
         "resources": {"requests": amounts | disk, "limits": amounts},
@@ -247,6 +251,7 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
             {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": "emptyDir" not in server.weights_volume},
             *([{"name": "shm", "mountPath": "/dev/shm"}] if server.has_shm else []),
             {"name": "home", "mountPath": HOME},
+            *({"name": name, "mountPath": path, "readOnly": True} for name, _, path in server.node_folders),
             *([{"name": "middleware", "mountPath": MIDDLEWARE_FOLDER, "readOnly": True}] if server.middleware else []),
         ],
     } | ({"workingDir": server.folder} if server.folder else {})

@@ -11,19 +11,19 @@ from typing import Any
 from rackwright.catalog.rows import Fabric
 from rackwright.compile.jobs.job_context import JobContext
 from rackwright.compile.kubernetes.gcp.fabric import CONTAINER_NVIDIA, DAEMON_CAPABILITIES, NODE_FOLDERS, daemon_devices
-from rackwright.compile.kubernetes.manifests import Body
+from rackwright.compile.kubernetes.manifests import SOURCED, Body
 from rackwright.compile.operators.versions import FABRIC_IMAGES
 from rackwright.stackplan.labels import DEFAULT_INTERFACE_ANNOTATION, INTERFACES_ANNOTATION
 
 DEFAULT_INTERFACE = "eth0"
+ROCE_MOUNTS = {"nvidia": CONTAINER_NVIDIA, "gib": "/usr/local/gib"}
+"""Volume -> where containers have the folder with the driver, and the one with NCCL's RDMA plugin."""
+ROCE_SCRIPT = "/usr/local/gib/scripts/set_nccl_env.sh"
 LIBRARIES = {"name": "LD_LIBRARY_PATH", "value": f"{CONTAINER_NVIDIA}/lib64"}
 DAEMON_CPUS, DAEMON_MEMORY_GIB = 1, 1
 """Requests of the receive daemon, which the container of the job leaves to it. The published examples request nothing."""
 HEALTH_FILE = "/run/health-check"
 """Written by the receive daemon of TCPXO after its start, about 30 s; the name must not have an underscore."""
-SOURCED = 'for _ in {{1..120}}; do [ -r {0} ] && break; sleep 5; done; . {0} && exec "$0" "$@"'
-"""Shell command that waits up to ten minutes for a script that the node's installer writes, sets its variables, then runs the container's
-command. Without the script the container ends, and does not use TCP."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,7 @@ def fabric_pod(job: JobContext) -> FabricPod:
     if job.fit.candidate.is_spread and networks:
         return (_tcpx if job.pool.fabric == Fabric.TCPX else _tcpxo)(job)
     if job.fit.candidate.is_spread and job.pool.devices == "dra" and job.pool.fabric == Fabric.ROCE:
-        mounts = {"nvidia": CONTAINER_NVIDIA, "gib": "/usr/local/gib"}
-        script = "/usr/local/gib/scripts/set_nccl_env.sh"
-        return FabricPod({}, NODE_FOLDERS[Fabric.ROCE], mounts, script=script, locks_memory=True)
+        return FabricPod({}, NODE_FOLDERS[Fabric.ROCE], ROCE_MOUNTS, script=ROCE_SCRIPT, locks_memory=True)
     return NOTHING
 
 

@@ -54,8 +54,8 @@ def gateway_objects(server: ModelServer, certificate: str, path: str, pool: Body
     listener = _listener(certificate) | {"allowedRoutes": {"namespaces": {"from": "Same"}}}
     gateway = {"gatewayClassName": GATEWAY_CLASS, "listeners": [listener]}
     paths = {} if path == "/" else {"matches": [{"path": {"type": "PathPrefix", "value": path}}]}
-    route = {"parentRefs": [{"name": name}], "rules": [paths | {"backendRefs": [pool or {"name": name, "port": SERVER_PORT}]}]}
-    target = pool or {"group": "", "kind": "Service", "name": name}
+    route = {"parentRefs": [{"name": name}], "rules": [paths | {"backendRefs": [pool or {"name": server.service, "port": SERVER_PORT}]}]}
+    target = pool or {"group": "", "kind": "Service", "name": server.service}
     check = {
         "default": {"config": {"type": "HTTP", "httpHealthCheck": {"port": server.port, "requestPath": server.health_path}}},
         "targetRef": target,
