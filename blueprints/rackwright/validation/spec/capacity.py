@@ -130,7 +130,8 @@ def pool_machine_is_offered(context: SpecContext) -> Iterator[Violation]:
             able = (m for m in context.catalog.machines if m.cloud in clouds and m.kind != "tpu")
             names = [m.name for m in able if m.orderable and m.kind != "other"]
             message = f"{quote(pool.instance)} is not an instance type for extra pools"
-            yield Violation(at / "instance", did_you_mean(pool.instance, names), message)
+            fix = did_you_mean(pool.instance, names) or f"use a machine of {' or '.join(sorted(clouds))}, such as {names[0]}"
+            yield Violation(at / "instance", fix, message)
             continue
         sold = [row.region for row in context.catalog.places_by_sku.get(machine.name, ()) if row.cloud == machine.cloud]
         for _, place in context.places:

@@ -1,4 +1,4 @@
-"""S-270 to S-274: existing networks, service accounts and keys of Google Cloud."""
+"""S-270 to S-275: existing networks, service accounts and keys of Google Cloud, and switches that it does not have."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,13 @@ SHARED_VPC = "https://cloud.google.com/kubernetes-engine/docs/how-to/cluster-sha
 PROXY_ONLY = "https://cloud.google.com/load-balancing/docs/proxy-only-subnets"
 ACCOUNTS = "https://cloud.google.com/iam/docs/service-accounts-create"
 CALENDAR = "https://cloud.google.com/ai-hypercomputer/docs/request-capacity"
+AUDIT = "https://cloud.google.com/kubernetes-engine/docs/how-to/audit-logging"
 FLEET = "inference-fleet"
+ALWAYS_ON = {
+    "audit_logs": "GKE always logs administrative requests",
+    "private_endpoints": "subnets always reach Google's services privately",
+}
+"""Switches of `safety` that Google Cloud does not have -> what holds instead."""
 
 
 def subnets(context: SpecContext) -> Iterator[tuple[At, Place, ExistingSubnet]]:
@@ -159,3 +165,13 @@ def calendar_names_its_reservation(context: SpecContext) -> Iterator[Violation]:
                 entry = f"{{reservation: {{id: NAME, instance: MACHINE, count: N, zone: {zone}}}}}"
                 message = "`calendar` names no reservation; Google Cloud makes one for each approved request"
                 yield Violation(where, f"write {entry}; `gcloud compute reservations list` shows it", message)
+
+
+@rule("S-275", link=AUDIT, on=GCP)
+def switches_have_an_effect(context: SpecContext) -> Iterator[Violation]:
+    """Google Cloud always writes audit logs and reaches its services privately; neither can be switched off."""
+    chosen = context.spec.blueprint.safety
+    for key, reason in ALWAYS_ON.items() if context.places else ():
+        if not getattr(chosen, key):
+            message = f"safety.{key} is false, and has no effect on {GCP.name}: {reason}"
+            yield Violation(At() / "blueprint" / "safety" / key, "remove it", message)

@@ -11,7 +11,7 @@ from rackwright.diagnostics.rule import Violation
 from rackwright.diagnostics.secrets import HARMLESS, follows_secret_option, has_token, sets_secret
 from rackwright.spec.base import quote
 from rackwright.spec.blueprint import PrivateAccess
-from rackwright.spec.infra import ExistingSubnet
+from rackwright.spec.infra import ExistingSubnet, SecondaryRange
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.spec.workload_parts import API_KEY_VARIABLE
 from rackwright.validation.spec.registry import RULES, SpecContext, rule
@@ -209,6 +209,10 @@ def _addresses(context: SpecContext) -> Iterator[tuple[At, IPv4Network | None]]:
         for i, subnet in enumerate(known.subnets if known else ()):
             if isinstance(subnet, ExistingSubnet) and subnet.cidr:
                 yield here / "existing" / "subnets" / i / "cidr", _read(subnet.cidr, IPv4Network)
+            for key in ("pods", "services") if isinstance(subnet, ExistingSubnet) else ():
+                given = getattr(subnet, key)
+                if isinstance(given, SecondaryRange) and given.cidr:
+                    yield here / "existing" / "subnets" / i / key / "cidr", _read(given.cidr, IPv4Network)
 
 
 def _read(text: str, parse: Callable[[str], Any]) -> Any:
