@@ -32,11 +32,13 @@ ORIGINS = {
         "{subnets}.cidr": "network.subnets.*.cidr",
         "{subnets}.zone": "network.subnets.*.zone",
         "{subnets}.use": "network.subnets.*.purpose",
+        "{subnets}.pods": "network.subnets.*.secondary network.subnets.*.range_names",
         "{place}.network.existing.vpc": "network.existing_id",
         "blueprint.safety.flow_logs": "network.flow_logs",
         "blueprint.safety.private_endpoints": "network.private_endpoints",
         "{place}.key": "key",
         "workloads[0]": "buckets manifests",
+        "{place}.network.existing.subnet_users": "network.host_project",
         "workloads[0].data.uri": "buckets.data lustre.imports",
         "workloads[0].checkpoint.uri": "buckets.checkpoints lustre.exports",
         "workloads[0].model.weights.uri": "buckets.weights",
@@ -57,6 +59,7 @@ ORIGINS = {
         "blueprint.cluster": "cluster",
         "name": "cluster.name",
         "blueprint.cluster.name": "cluster.existing",
+        "blueprint.cluster.location": "cluster.location",
         "blueprint.api_access": "cluster.private_api cluster.public_api cluster.runner_inside",
         "blueprint.api_access.cidrs": "cluster.api_cidrs",
         "blueprint.api_access.cidrs[*]": "cluster.api_cidrs.*",
@@ -99,7 +102,7 @@ ORIGINS = {
 path decides, and `[*]` takes its index. {place} is the chosen entry of infra. Buckets are found by their key; pools of `blueprint.pools`
 are `extra_pools`."""
 CAPACITY_KEYS = {"reservation_id": "id", "group_arn": "group", "machine": "instance", "zone": "zone", "count": "count"}
-CAPACITY_KEYS |= {"starts_at": "start", "ends_at": "end", "drains_at": "end"}
+CAPACITY_KEYS |= {"local_ssds": "local_ssds", "starts_at": "start", "ends_at": "end", "drains_at": "end"}
 """Field of a CapacityPlan -> key of the block or reservation."""
 
 

@@ -12,7 +12,7 @@ from rackwright_pulumi.gcp.existing_cluster import GcpExistingCluster
 from rackwright_pulumi.gcp.network.accelerator_networks import GcpAcceleratorNetworks
 from rackwright_pulumi.gcp.network.network import GcpNetwork
 from rackwright_pulumi.gcp.storage import GcpStorage
-from rackwright_pulumi.gcp.storage.lustre import Lustre
+from rackwright_pulumi.gcp.storage.lustre import ManagedLustre
 from rackwright_pulumi.upstream import Upstream
 
 
@@ -50,12 +50,12 @@ class ExportedStorage:
     key_id: Output[str]
     key_for: Mapping[str, Output[str]]
     bucket_names: Mapping[str, Output[str]]
-    lustre: Lustre | None
+    lustre: ManagedLustre | None
 
     @staticmethod
     def from_upstream(upstream: Upstream, uses: Sequence[str], buckets: Sequence[BucketPlan], has_lustre: bool) -> "ExportedStorage":
         key_id = upstream.value("key", "id")
-        lustre = Lustre(*(upstream.value("lustre", key) for key in ("id", "ipAddress", "mountName"))) if has_lustre else None
+        lustre = ManagedLustre(*(upstream.value("lustre", key) for key in ("id", "ipAddress", "mountName"))) if has_lustre else None
         names = {bucket.key: upstream.value("bucketNames", bucket.key) for bucket in buckets}
         return ExportedStorage(key_id, dict.fromkeys(uses, key_id), names, lustre)
 

@@ -15,7 +15,7 @@ INSTANCE_ID_LENGTH = 63
 
 
 @dataclass(frozen=True)
-class Lustre:
+class ManagedLustre:
     """Values that a client needs to mount the file system. id: PROJECT/ZONE/INSTANCE, by which the CSI driver names it."""
 
     id: Output[str]
@@ -38,7 +38,7 @@ class LustreSettings:
     teardown: bool
 
 
-def lustre(parent: Resource, name: str, plan: LustrePlan, settings: LustreSettings) -> Lustre:
+def lustre(parent: Resource, name: str, plan: LustrePlan, settings: LustreSettings) -> ManagedLustre:
     """Create the file system. Clients use port 988, as GKE does from version 1.33.2; `gke_support_enabled` is for older clusters.
 
     https://docs.cloud.google.com/managed-lustre/docs/lustre-csi-driver-existing-instance. Zone, network, key and tier cannot be changed;
@@ -60,7 +60,7 @@ def lustre(parent: Resource, name: str, plan: LustrePlan, settings: LustreSettin
         **_tier(plan),
     )
     handle = Output.concat(instance.project, "/", instance.location, "/", instance.instance_id)
-    return Lustre(handle, instance.mount_point.apply(lambda point: point.partition("@")[0]), instance.filesystem)
+    return ManagedLustre(handle, instance.mount_point.apply(lambda point: point.partition("@")[0]), instance.filesystem)
 
 
 def _tier(plan: LustrePlan) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from rackwright.stackplan import BucketPlan, KeyPlan, LustrePlan
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.check_args import check_args
 from rackwright_pulumi.gcp.labels import gcp_labels, guard
-from rackwright_pulumi.gcp.storage.lustre import Lustre, LustreSettings, lustre
+from rackwright_pulumi.gcp.storage.lustre import LustreSettings, ManagedLustre, lustre
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
 from rackwright_pulumi.upstream import StackReferences
@@ -67,7 +67,7 @@ class GcpStorage(pulumi.ComponentResource):
     """The key id by purpose (`disks`, `buckets`, `cluster`), known after the service agent may use the key."""
     bucket_names: Mapping[str, Output[str]]
     """By key of the BucketPlan."""
-    lustre: Lustre | None
+    lustre: ManagedLustre | None
 
     def __init__(self, name: str, args: GcpStorageArgs, opts: ResourceOptions | None = None):
         check_args(GcpStorageArgs, args)
@@ -89,7 +89,7 @@ class GcpStorage(pulumi.ComponentResource):
         more = {"lustre": self.lustre.outputs} if self.lustre else {}
         self.register_outputs({"keyId": self.key_id, "bucketNames": dict(self.bucket_names), **more})
 
-    def _lustre(self, name: str, key: CryptoKey | None, args: GcpStorageArgs) -> Lustre | None:
+    def _lustre(self, name: str, key: CryptoKey | None, args: GcpStorageArgs) -> ManagedLustre | None:
         """None without a file system. key: None for a key that exists. Raises Unsupported for a file system without a network."""
         plan, network_id = part(LustrePlan, args.get("lustre")), args.get("network_id")
         if plan is None:
