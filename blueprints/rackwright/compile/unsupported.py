@@ -82,7 +82,8 @@ def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     fabric = context.catalog.layout_by_machine.get(context.machine.name)
     if need > have and fabric and fabric.gvnic_networks and not fabric.managed_networks_from:
         reason = f"A replica needs {need} accelerators; fleets have no NCCL plugin for {fabric.fabric} of {context.machine.name}"
-        yield Problem("C-wide-replica", reason, WORKLOAD, "pin machines whose networks GKE makes (A3 Ultra, A4), or quantize the weights")
+        able = sorted(name for name, row in context.catalog.layout_by_machine.items() if row.managed_networks_from)
+        yield Problem("C-wide-replica", reason, WORKLOAD, f"pin {' or '.join(able[:2])}, or quantize the weights")
     if workload.engine not in ("auto", "vllm", SGLANG):
         reason = f"Engine {workload.engine} is not supported; this release runs vLLM and SGLang"
         yield Problem("C-engine", reason, WORKLOAD / "engine", "set it to auto")

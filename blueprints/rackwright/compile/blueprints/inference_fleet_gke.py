@@ -1,5 +1,6 @@
 """InferenceFleet on GKE: model servers on an autoscaled pool, an internal gateway, and scaling by queued requests."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rackwright.compile.compile_context import CompileContext
@@ -59,8 +60,8 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
     server = _server(context, buckets, works[0])
     pools = (system_pool(context, place), *works, *extras)
     storage = storage_classes(context.spec.name, pools)
-    wide, layout = server.hosts > 1, rdma_layout(context)
-    releases = (monitoring(context.catalog, storage[0]), keda(), *([leader_worker_set_release()] if wide else []))
+    layout, groups = rdma_layout(context), [leader_worker_set_release()] if server.hosts > 1 else []
+    releases = (monitoring(context.catalog, storage[0]), keda(), *groups)
     images = {"server": server.image} | ({PICKER: SERVER_IMAGES[PICKER]} if _has_picker(context) else {})
     return StackPlan(
         name=context.spec.name,
@@ -76,22 +77,25 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         addons=gke_addons(),
         namespaces=namespaces({context.namespace: server.pod_security}, releases),
         releases=releases,
-        manifests=(
-            *access_objects(context, _entrance(context, server)),
-            *([allow_within(context.namespace)] if wide else []),
-            *server_objects(server, leader_worker_set(server) if wide else None),
-            *(fabric_objects(works[0], layout, (), context.namespace) if layout else ()),
-            *serving_alerts(context, server),
-            *_gateway(context, server),
-            *compute_class(works, context.spec.name),
-            *storage,
-            metrics_priority(),
-        ),
+        manifests=(*_serving_objects(context, server, works), *storage, metrics_priority()),
         services=GKE_SERVICES,
         expected_fabric=fabric_expectation(context.machine) if layout else FabricExpectation(),
         pins=version_pins(releases, tuple((images | (FABRIC_IMAGES if layout else {})).items())),
         expires_on=context.expires_on,
     )
+
+
+def _serving_objects(context: CompileContext, server: ModelServer, works: tuple[PoolPlan, ...]) -> Iterator[ManifestPlan]:
+    """The model server with its network policies, fabric and gateway, and the order of a fallback."""
+    layout = rdma_layout(context)
+    yield from access_objects(context, _entrance(context, server))
+    if server.hosts > 1:
+        yield allow_within(context.namespace)
+    yield from server_objects(server, leader_worker_set(server) if server.hosts > 1 else None)
+    yield from fabric_objects(works[0], layout, (), context.namespace) if layout else ()
+    yield from serving_alerts(context, server)
+    yield from _gateway(context, server)
+    yield from compute_class(works, context.spec.name)
 
 
 def _pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:

@@ -171,7 +171,8 @@ def calendar_names_its_reservation(context: SpecContext) -> Iterator[Violation]:
 def switches_have_an_effect(context: SpecContext) -> Iterator[Violation]:
     """Google Cloud always writes audit logs and reaches its services privately; neither can be switched off."""
     chosen = context.spec.blueprint.safety
-    for key, reason in ALWAYS_ON.items() if context.places else ():
+    clouds = [place.cloud for _, place in context.places]
+    for key, reason in ALWAYS_ON.items() if clouds else ():
         if not getattr(chosen, key):
-            message = f"safety.{key} is false, and has no effect on {GCP.name}: {reason}"
+            message = f"safety.{key} is false, and has no effect on {clouds[0]}: {reason}"
             yield Violation(At() / "blueprint" / "safety" / key, "remove it", message)

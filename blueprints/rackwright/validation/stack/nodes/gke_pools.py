@@ -71,7 +71,7 @@ def accelerator_networks_with_a_shared_vpc(plan: StackPlan) -> Iterator[Violatio
     if network.accelerator_networks and isinstance(network.existing_id, str) and _is_of_another_project(network.existing_id, plan):
         count = len(network.accelerator_networks)
         message = f"The cluster is in the Shared VPC {network.existing_id}, its {count} accelerator networks in {plan.place.account}"
-        fix = "create one pool first; if GKE refuses it, use machines whose networks GKE makes (A3 Ultra, A4)"
+        fix = "create one pool first; if GKE refuses it, use machines whose networks GKE makes"
         yield Violation(At() / "network" / "accelerator_networks", fix, message, blocks_update=False)
 
 
@@ -120,5 +120,5 @@ def existing_cluster_has_no_new_networks(plan: StackPlan) -> Iterator[Violation]
     count = len(plan.network.accelerator_networks)
     if plan.cluster and plan.cluster.existing and count:
         message = f"The stack would add {count} accelerator networks to the existing cluster {plan.cluster.existing}"
-        fix = "set blueprint.cluster to new, or use machines whose networks GKE makes (A3 Ultra, A4)"
+        fix = "set blueprint.cluster to new, or use machines whose networks GKE makes"
         yield Violation(At() / "network" / "accelerator_networks", fix, message)
