@@ -4,6 +4,7 @@ from functools import cached_property
 
 import pytest
 from rackwright.sizing.plan import SizingPlan
+from rackwright.wording.plan_text import with_text
 from rackwright.workflow.sized_spec import SizedSpec
 
 SIZE = SizedSpec.__dict__["_sized"].func
@@ -11,11 +12,11 @@ PLANS: dict[str, SizingPlan] = {}
 
 
 def sized(pipeline: SizedSpec) -> SizingPlan:
-    """The plan of an equal spec, catalog, date, record and assumptions, else a new one. Plans are frozen."""
+    """The plan of an equal spec, catalog, date, record and assumptions, else a new one, with its sentences. Plans are frozen."""
     inputs = (pipeline.spec, pipeline.catalog.digest, pipeline.today, pipeline.now, pipeline._readable_record, pipeline.assumptions)
     key = repr(inputs)
     if key not in PLANS:
-        PLANS[key] = SIZE(pipeline)
+        PLANS[key] = with_text(SIZE(pipeline))
     return PLANS[key]
 
 

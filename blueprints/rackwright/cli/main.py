@@ -1,7 +1,10 @@
 """Entry point of the command line. Exit statuses are those of `rackwright.cli.terminal`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from typer.main import get_command
 
 from rackwright.cli import (  # noqa: F401, registers the commands
     cluster_commands,
@@ -24,6 +27,12 @@ def _register_plugins() -> None:
         entry.load()(app)
 
 
+@lru_cache(maxsize=1)
+def _parser(commands: int) -> Callable[..., int | None]:
+    """The parser of the application, made again when commands were registered. commands: their number."""
+    return get_command(app)
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status; never raises. arguments: those of the process when None."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -32,7 +41,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         registered = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
         if not given or given[0] not in registered:
             _register_plugins()
-        return app(given, prog_name="rackwright", standalone_mode=False)
+        return _parser(len(app.registered_commands))(given, prog_name="rackwright", standalone_mode=False)
 
     return guarded(command, "--json" in given)
 

@@ -41,8 +41,18 @@ def working(text: str, quiet: bool = False) -> Generator[None]:
 
 def emit(value: Any) -> None:
     """Prints a text, or a value as JSON, on standard output. Control characters are escaped, also in JSON."""
-    text = value if isinstance(value, str) else json.dumps(value, indent=2, default=str, ensure_ascii=False)
+    text = value if isinstance(value, str) else _json(value)
     sys.stdout.write(escaped(text.removesuffix("\n"), keep="\n") + "\n")
+
+
+def _json(value: Any) -> str:
+    """The value as indented JSON. The encoder of pydantic is ten times as fast as that of Python, which has lone surrogates too."""
+    from pydantic_core import PydanticSerializationError, to_json
+
+    try:
+        return to_json(value, indent=2, fallback=str).decode()
+    except PydanticSerializationError:
+        return json.dumps(value, indent=2, default=str, ensure_ascii=False)
 
 
 def tell(problems: Sequence[Problem], source: str = "") -> None:

@@ -114,4 +114,5 @@ def escaped(text: str, keep: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in keep else json.dumps(c)[1:-1].replace("\x7f", "\\u007f") for c in text)
+    hidden = (c for c in set(text) if not c.isprintable() and c not in keep)
+    return text.translate({ord(c): json.dumps(c)[1:-1].replace("\x7f", "\\u007f") for c in hidden})

@@ -115,12 +115,13 @@ def alternatives_json(plan: SizingPlan, preview: StackPreview) -> dict[str, Any]
 
     distance: None where no amount helps. not_buildable: None where this release can build the point.
     """
+    on_frontier = {id(fit) for fit in plan.frontier}
     points = [
         {
             "rank": point.rank,
             "candidate": point.fit.candidate.label,
             "roles": [str(role) for role in point.roles],
-            "on_frontier": any(point.fit is fit for fit in plan.frontier),
+            "on_frontier": id(point.fit) in on_frontier,
             "cost_usd": point.fit.cost_usd.p50 if point.fit.cost_usd else None,
             "time_s": point.fit.time_s,
             "memory_headroom": point.headroom,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakValueDictionary
 
 from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
@@ -26,11 +27,24 @@ MIN_DIFFERENCE = 0.01
 Described = TypeVar("Described", NodeRequirement, FileSystem, Power)
 
 
+FILLED: WeakValueDictionary[int, SizingPlan] = WeakValueDictionary()
+"""Plans with their sentences, by id: the report, the JSON and the decision of one plan fill it once."""
+
+
 def with_text(plan: SizingPlan, whole: SizingPlan | None = None) -> SizingPlan:
     """The plan with every sentence filled in from its typed fields; a filled plan stays as it is.
 
     whole: the plan whose choice `scaling` explains, where `plan` is a part of it.
     """
+    if whole is not None and whole is not plan:
+        return _with_text(plan, whole)
+    if FILLED.get(id(plan)) is not plan:
+        plan = _with_text(plan, plan)
+        FILLED[id(plan)] = plan
+    return plan
+
+
+def _with_text(plan: SizingPlan, whole: SizingPlan) -> SizingPlan:
     known: dict[Rejection, Rejection] = {}
 
     def described(rejections: Iterable[Rejection]) -> tuple[Rejection, ...]:
@@ -40,7 +54,7 @@ def with_text(plan: SizingPlan, whole: SizingPlan | None = None) -> SizingPlan:
         plan = replace(plan, further=tuple(map(with_text, plan.further)))
     return replace(
         plan,
-        scaling=together_text(whole or plan) if plan.further else rationale(whole or plan),
+        scaling=together_text(whole) if plan.further else rationale(whole),
         fits=tuple(_fit(fit, described(fit.overruled)) for fit in plan.fits),
         rejected=tuple(_rejected(miss, described(miss.rejections)) for miss in plan.rejected),
         storage=replace(plan.storage, reason=joined_notes(plan.storage.basis) or plan.storage.reason),

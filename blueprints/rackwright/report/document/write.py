@@ -2,11 +2,12 @@
 
 import re
 from datetime import date
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from rackwright.catalog import Catalog
@@ -48,6 +49,12 @@ def render_report(
     pipeline = Pipeline.of_spec(spec, today, catalog, plan)
     economics = economics_of(spec, plan, pipeline.catalog) if isinstance(spec.workload, Serve) and not spec.is_several else None
     shown = contents(spec, plan, preview or pipeline.preview(), today, economics)
+    plots = _plots(spec, plan, economics) if suffix == ".html" and not spec.is_several else {}
+    return escaped(_template(suffix).render(shown, plots=plots), keep="\n\t")
+
+
+@cache
+def _template(suffix: str) -> Template:
     jinja = Environment(
         loader=PackageLoader("rackwright.report.document"),
         undefined=StrictUndefined,
@@ -56,9 +63,7 @@ def render_report(
         lstrip_blocks=True,
     )
     jinja.filters |= {"md": markdown, "code": code}
-    plots = _plots(spec, plan, economics) if suffix == ".html" and not spec.is_several else {}
-    text = jinja.get_template(TEMPLATES[suffix]).render(shown, plots=plots)
-    return escaped(text, keep="\n\t")
+    return jinja.get_template(TEMPLATES[suffix])
 
 
 def code(text: str) -> Markup:
