@@ -3,6 +3,7 @@
 import csv
 import random
 import re
+from functools import cache
 from pathlib import Path
 
 import accuracy
@@ -41,8 +42,13 @@ def small(tmp_path: Path) -> dict[tuple[str, str], accuracy.Line]:
     return {(line.reading.row.id, line.metric): line for line in accuracy.lines(tmp_path)}
 
 
+@cache
+def embedded_lines() -> list[accuracy.Line]:
+    return accuracy.lines(DATA)
+
+
 def test_every_row_has_a_line_for_every_metric_of_its_file():
-    made = accuracy.lines(DATA)
+    made = embedded_lines()
     assert len(made) == sum(len(METRICS[r.row.csv]) for r in row_readings(DATA))
     assert {line.status for line in made} <= {"ok", "unsupported", "broken"}
     assert all(line.reason for line in made if line.status != "ok")
@@ -65,7 +71,7 @@ def test_predictions_do_not_depend_on_measured_values(tmp_path):
             out = csv.DictWriter(file, rows[0].keys())
             out.writeheader()
             out.writerows(rows)
-    assert [line.cells()[5:8] for line in accuracy.lines(tmp_path)] == [line.cells()[5:8] for line in accuracy.lines(DATA)]
+    assert [line.cells()[5:8] for line in accuracy.lines(tmp_path)] == [line.cells()[5:8] for line in embedded_lines()]
 
 
 def test_a_broken_input_cell_is_reported_and_other_rows_are_predicted(small):
@@ -104,7 +110,7 @@ def test_short_and_unusual_rows_are_kept(small):
 
 
 def test_p10_p50_p90_are_in_order():
-    bands = [line.predicted for line in accuracy.lines(DATA) if line.predicted]
+    bands = [line.predicted for line in embedded_lines() if line.predicted]
     assert bands
     assert all(0 < b.p10 <= b.p50 <= b.p90 for b in bands)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from copy import deepcopy
+from copy import copy
 from dataclasses import replace
 from datetime import date
 from functools import cache
@@ -47,11 +47,12 @@ def box(recorded, tmp_path) -> Path:
 
 
 def with_leaf(content: dict, at: str, value) -> dict:
-    """A copy of the data with another value at a path; the key is removed where the value is `Ellipsis`."""
-    found = deepcopy(content)
+    """The data with another value at a path; the key is removed where the value is `Ellipsis`. Only what contains it is copied."""
+    found = copy(content)
     *parents, last = (int(step) if step.isdigit() else step for step in at.split("."))
     part = found
     for step in parents:
+        part[step] = copy(part[step])
         part = part[step]
     if value is ...:
         del part[last]

@@ -179,6 +179,11 @@ class Catalog:
         return _grouped((row.sku, row) for row in self.availability)
 
     @cached_property
+    def regions_by_cloud(self) -> Mapping[str, tuple[str, ...]]:
+        """Regions in which a machine is offered, in alphabetical order."""
+        return _grouped(sorted({(row.cloud, row.region) for row in self.availability}))
+
+    @cached_property
     def zones_by_region(self) -> Mapping[str, tuple[Zone, ...]]:
         """Zone IDs by region. Regions of clouds whose zones have the same name in every account are not listed."""
         return _grouped((row.region, row) for row in self.zones)

@@ -1,7 +1,7 @@
 """What counts as a secret: token patterns of issuers, and names of keys and environment variables."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
@@ -84,7 +84,7 @@ def is_secret_name(name: str, in_env: bool = False) -> bool:
 
 def has_token(text: str) -> bool:
     """Whether a text contains a token of a known pattern."""
-    return any(pattern.search(text) for parts, pattern in _PATTERNS if any(part in text for part in parts))
+    return any(pattern.search(text) for pattern in _possible_patterns(text))
 
 
 def is_secret_text(text: str) -> bool:
@@ -122,7 +122,15 @@ def is_secret_path(steps: Sequence[str | int]) -> bool:
 
 def without_tokens(text: str) -> str:
     """The text with every token of a known pattern hidden."""
-    for parts, pattern in _PATTERNS:
-        if any(part in text for part in parts):
-            text = pattern.sub(HIDDEN, text)
+    for pattern in _possible_patterns(text):
+        text = pattern.sub(HIDDEN, text)
     return text
+
+
+def _possible_patterns(text: str) -> Iterator[re.Pattern[str]]:
+    """Patterns of the issuers of whose tokens the text has a part. One loop: every value and message of a spec is searched."""
+    for parts, pattern in _PATTERNS:
+        for part in parts:
+            if part in text:
+                yield pattern
+                break

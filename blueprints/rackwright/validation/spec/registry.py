@@ -1,6 +1,6 @@
 """Rules on a spec, and their input."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,13 +77,10 @@ class SpecContext:
         """The workloads of these kinds."""
         return ((at, workload) for at, workload in self.workloads if isinstance(workload, kinds))
 
-    @cached_property
-    def regions(self) -> dict[str, list[str]]:
+    @property
+    def regions(self) -> Mapping[str, tuple[str, ...]]:
         """Cloud -> regions in which the catalog lists machines."""
-        known: dict[str, dict[str, None]] = {}
-        for row in self.catalog.availability:
-            known.setdefault(row.cloud, {})[row.region] = None
-        return {cloud: sorted(regions) for cloud, regions in known.items()}
+        return self.catalog.regions_by_cloud
 
     def on(self, cloud: CloudProfile) -> "SpecContext":
         """The same spec with only its places on one cloud."""
