@@ -1,6 +1,7 @@
 """Input of the formulas for whole samples: images, denoising steps, documents, seconds of audio. Does not depend on the catalog or spec."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class SampleCase:
     def is_training(self) -> Num:
         return np.not_equal(self.task, "inference")
 
-    @property
+    @cached_property
     def kind(self) -> Text:
         """Dominant operation of each case."""
         n = self.network

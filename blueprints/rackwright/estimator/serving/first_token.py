@@ -39,7 +39,7 @@ def first_token_seconds(case: ServingCase, k_decode: iteration.DecodeCoefficient
     """Return the mean seconds from sending a request to its first token. running: requests in flight; None: computed here."""
     batch = iteration.running_requests(case, k_decode) if running is None else running
     prompt = iteration.prefill_seconds(case, k_decode)
-    token = iteration.token_seconds(case, k_decode, batch)
+    token = iteration.token_seconds(case, k_decode, batch, prompt)
     in_step = np.maximum(iteration.share_before_first_token(case, batch), k.others * np.not_equal(case.engine, "sglang"))
     depth = k.layer_ms * 1e-3 * (case.network.layers + case.network.moe_layers) * np.where(np.equal(case.engine, "vllm"), k.vllm, 1.0)
     closed = (1 - 1 / batch) * (depth + k.bunch * prompt) + in_step * (batch - 1) * prompt

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.case import Num
+from rackwright.estimator.case import Num, has_label
 from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.serving import platforms, throughput
 from rackwright.estimator.serving.case import ServingCase
@@ -72,13 +72,15 @@ def prefill_seconds(case: ServingCase, k: DecodeCoefficients, tokens: Num | None
     return new * (_matrix_s(case, k) + attention + joined) * platforms.vendor_factor(case, k.platform)
 
 
-def token_seconds(case: ServingCase, k: DecodeCoefficients, batch: Num) -> Num:
+def token_seconds(case: ServingCase, k: DecodeCoefficients, batch: Num, prompt_s: Num | None = None) -> Num:
     """Return the seconds per output token of a request in a batch: decode iterations and prompts of the other requests.
 
     Accepted draft tokens save iterations. Prompts that delay the first token (`share_before_first_token`) do not delay later tokens.
+    prompt_s: `prefill_seconds` of the case, which does not depend on the batch; computed when None.
     """
     iteration = iteration_seconds(case, k, batch) * (1 + case.draft_share) / case.accepted_tokens
-    prompt = prefill_seconds(case, k) + platforms.prompt_iterations(case, k.platform) * iteration
+    prompt_s = prefill_seconds(case, k) if prompt_s is None else prompt_s
+    prompt = prompt_s + platforms.prompt_iterations(case, k.platform) * iteration
     others = np.maximum(batch - 1, 0) * (1 - share_before_first_token(case, batch)) * prompt
     return iteration + others / np.maximum(case.output, 1.0)
 
@@ -96,9 +98,9 @@ def running_requests(case: ServingCase, k: DecodeCoefficients) -> Num:
     limit = throughput.max_running_requests(case)
     if not np.any(case.open_loop):
         return limit
-    running = np.minimum(limit, 1.0)
+    running, prompt_s = np.minimum(limit, 1.0), prefill_seconds(case, k)
     for _ in range(FIXED_POINT_ROUNDS):
-        stay = prefill_seconds(case, k) + case.output * token_seconds(case, k, np.maximum(running, 1.0))
+        stay = prompt_s + case.output * token_seconds(case, k, np.maximum(running, 1.0), prompt_s)
         running = (running + np.minimum(case.rate * stay, limit)) / 2
     return np.where(np.greater(case.open_loop, 0), np.maximum(running, 1.0), limit)
 
@@ -106,7 +108,7 @@ def running_requests(case: ServingCase, k: DecodeCoefficients) -> Num:
 def _launch_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     """Return the seconds of an iteration that do not depend on the batch: launches, latency of all-reduces, hops between stages."""
     n, group = case.network, case.tensor * case.attention_data
-    slower = np.where(np.isin(case.engine, COMPILED_ENGINES), 1.0, k.python)
+    slower = np.where(has_label(case.engine, COMPILED_ENGINES), 1.0, k.python)
     layers = (k.layer_us * slower * n.layers + k.expert_layer_us * n.moe_layers) * platforms.layer_factor(case, k.platform) * 1e-6
     each = platforms.join_seconds(case, k.platform, k.join_us) + 2 * (group - 1) * k.hop_us * 1e-6
     joined = np.greater(group, 1) * throughput.all_reduces(case) * each + (case.pipeline - 1) * k.join_us * 1e-6

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rackwright.estimator.calibration.coefficients import FittedModel, fitted
-from rackwright.estimator.case import Chip, Num, lookup_by_label
+from rackwright.estimator.case import Chip, Num, has_label, lookup_by_label
 from rackwright.estimator.result import MemoryTerms
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.units import GIB
@@ -212,7 +212,7 @@ def _adapter_bytes(case: ServingCase) -> Num:
 
 
 def _engine_is(case: ServingCase, *families: str) -> Num:
-    return np.isin(case.engine, families)
+    return has_label(case.engine, families)
 
 
 def has_cache_pool(case: ServingCase) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.case import OTHER_VENDORS, Num
+from rackwright.estimator.case import OTHER_VENDORS, Num, has_label
 from rackwright.estimator.serving.case import ServingCase
 
 LAYERWISE_ENGINES = ("llama.cpp", "exllama", "mlc")
@@ -83,19 +83,19 @@ def is_early_vllm(case: ServingCase) -> Num:
 
 def read_factor(case: ServingCase, k: PlatformCoefficients, share: float) -> Num:
     """Return the time of reading weights over bandwidth times share. Kernels of layerwise and eager engines reach a fixed bandwidth."""
-    limited = np.isin(case.engine, LAYERWISE_ENGINES)
+    limited = has_label(case.engine, LAYERWISE_ENGINES)
     return np.where(limited, np.maximum(1.0, case.chip.bandwidth_bytes_per_s * share / (k.vector_tb_s * 1e12)), 1.0)
 
 
 def decode_product_factor(case: ServingCase, k: PlatformCoefficients) -> Num:
     """Return the time of the products of decode steps over that of prompts with the same tokens. Engines with captured graphs expand
     4-bit weights in the product itself, which prompts of many tokens hide."""
-    return np.where(np.isin(case.numbers, FOUR_BIT) & np.greater(case.compiled, 0), k.weight_only, 1.0)
+    return np.where(has_label(case.numbers, FOUR_BIT) & np.greater(case.compiled, 0), k.weight_only, 1.0)
 
 
 def product_factor(case: ServingCase, k: PlatformCoefficients) -> Num:
     """Return the time of products over that on NVIDIA servers. Engines without captured graphs expand weights before each product."""
-    expanding = np.where(np.isin(case.numbers, WEIGHT_ONLY) & np.less_equal(case.compiled, 0), k.expanding, 1.0)
+    expanding = np.where(has_label(case.numbers, WEIGHT_ONLY) & np.less_equal(case.compiled, 0), k.expanding, 1.0)
     card = np.where(np.less_equal(case.links.is_linked, 0), k.card_products, 1.0)
     return expanding * np.where(is_nvidia(case), card, k.vendor_products)
 
@@ -116,7 +116,7 @@ def scheduling_seconds(case: ServingCase, k: PlatformCoefficients, sequences: Nu
 def launched_from_python(case: ServingCase, k: PlatformCoefficients, device_s: Num) -> Num:
     """Return the seconds of an iteration whose kernels take `device_s`. Without captured graphs the host launches them at the same time, so
     the slower of both decides."""
-    kernels = np.where(np.isin(case.numbers, WEIGHT_ONLY), k.expanding_layers, 1.0)
+    kernels = np.where(has_label(case.numbers, WEIGHT_ONLY), k.expanding_layers, 1.0)
     host_s = case.network.layers * k.eager_us * kernels * 1e-6
     slower = (device_s**OVERLAP_POWER + host_s**OVERLAP_POWER) ** (1 / OVERLAP_POWER)
     return np.where(np.greater(case.compiled, 0), device_s, slower)

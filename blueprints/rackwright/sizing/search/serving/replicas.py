@@ -142,7 +142,7 @@ class ServingLayouts:
         peak, felt = _peak(late, max(tpot_at, MIN_PERCENTILE)), _peak(late, tpot_at)
         prompt = prefill_seconds(case, k)
         carries = (case.rate * prompt <= max_utilisation) & (peak <= self.room)
-        tpot = token_seconds(case, k, np.maximum(felt, 1.0)) * self.token_slow
+        tpot = token_seconds(case, k, np.maximum(felt, 1.0), prompt) * self.token_slow
         ttft = (first_token_seconds(case, PRIOR, self.ttft, mean) + self._tail(case, prompt, ttft_at)) * self.first_slow
         ok = carries & (tpot <= (job.tpot[0] if job.tpot else np.inf)) & (ttft <= (job.ttft[0] if job.ttft else np.inf))
         return ReplicaLoad(ttft, tpot, peak, carries, ok)
