@@ -45,10 +45,10 @@ cluster: $(STAMP) ## build the control plane of tests/cluster once, into ~/.cach
 test-cluster: cluster ## every object on a real API server, the real scheduler on nodes shaped like the pools (needs etcd)
 	@$(PY) -m pytest -n 0 tests/cluster
 
-behaviour: $(STAMP) ## answers of this checkout against those of commit BASE: plans, stacks, graphs and the AWS matrix (15 minutes)
+behaviour: $(STAMP) ## answers of this checkout against those of commit BASE: plans, stacks, graphs and the AWS matrix (15 minutes; less with ONLY=chat)
 	@rm -rf .cache/behaviour && mkdir -p .cache/behaviour/base && git archive $(BASE) | tar -x -C .cache/behaviour/base
-	@$(call PATHS,$(CURDIR)/.cache/behaviour/base) $(PY) benchmarks/behaviour.py record .cache/behaviour/old.json --specs .cache/behaviour/base
-	@$(call PATHS,$(CURDIR)) $(PY) benchmarks/behaviour.py record .cache/behaviour/new.json --specs .cache/behaviour/base
+	@$(call PATHS,$(CURDIR)/.cache/behaviour/base) $(PY) benchmarks/behaviour.py record .cache/behaviour/old.json --specs .cache/behaviour/base --only '$(ONLY)'
+	@$(call PATHS,$(CURDIR)) $(PY) benchmarks/behaviour.py record .cache/behaviour/new.json --specs .cache/behaviour/base --only '$(ONLY)'
 	@$(PY) benchmarks/behaviour.py compare .cache/behaviour/old.json .cache/behaviour/new.json
 
 check: $(STAMP) ## lint, format, types

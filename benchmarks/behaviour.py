@@ -1,11 +1,12 @@
 """Record what rackwright answers today, and compare it with what another commit answers.
 
-    python benchmarks/behaviour.py record OUT.json [--specs CHECKOUT]
+    python benchmarks/behaviour.py record OUT.json [--specs CHECKOUT] [--only TEXT]
     python benchmarks/behaviour.py compare OLD.json NEW.json
 
 A record holds, for every spec of a checkout, the exit status and the JSON of `plan`, `compile` and `graph`; for every combination of the
 AWS matrix, the outcome and a digest of its StackPlan; and the resource graph of the matrix's pairwise cover and of every hand-written plan.
-`make behaviour BASE=<commit>` records both commits with the specs of BASE and compares them.
+`make behaviour BASE=<commit>` records both commits with the specs of BASE and compares them. --only, or ONLY=TEXT of the target, records
+the specs, machines and plans whose name contains a text, such as `p5` or `cases/sizing`.
 """
 
 import argparse
@@ -78,10 +79,10 @@ def of_plan(name: str) -> list[tuple[str, Any]]:
 
 
 def _plans() -> dict[str, Any]:
-    from tests import plans
+    from tests.graphs import PLANS
     from tests.matrix import cover
 
-    by_hand = {f"graph by hand {name}": make for table in (plans.ALL, plans.NODES, plans.FLEETS) for name, make in table.items()}
+    by_hand = {f"graph by hand {name}": make for name, make in PLANS.items()}
     matrix = {f"graph of the matrix {c.machine} {c.shape} {c.mode} {c.region}": partial(_same, c.plan) for c in cover.pairwise()}
     return by_hand | matrix
 
@@ -95,12 +96,13 @@ def _run(task: tuple[str, ...]) -> list[tuple[str, Any]]:
     return {"spec": lambda root, spec: of_spec(Path(root), Path(spec)), "machine": of_machine, "plan": of_plan}[kind](*arguments)
 
 
-def record(target: Path, checkout: Path) -> None:
+def record(target: Path, checkout: Path, only: str = "") -> None:
+    """Writes the answers of the specs, machines and plans whose name contains a text."""
     from tests.matrix import matrix
 
-    tasks: list[tuple[str, ...]] = [("spec", str(checkout), str(spec)) for spec in specs(checkout)]
-    tasks += [("machine", machine.name) for machine in matrix.machines()]
-    tasks += [("plan", name) for name in _plans()]
+    tasks: list[tuple[str, ...]] = [("spec", str(checkout), str(spec)) for spec in specs(checkout) if only in str(spec)]
+    tasks += [("machine", machine.name) for machine in matrix.machines() if only in machine.name]
+    tasks += [("plan", name) for name in _plans() if only in name]
     with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
         found = dict(pair for pairs in pool.imap_unordered(_run, tasks) for pair in pairs)
     target.write_text(json.dumps(found, sort_keys=True))
@@ -164,12 +166,13 @@ def main() -> int:
     recording = commands.add_parser("record")
     recording.add_argument("target", type=Path)
     recording.add_argument("--specs", type=Path, default=ROOT)
+    recording.add_argument("--only", metavar="TEXT", default="")
     comparing = commands.add_parser("compare")
     comparing.add_argument("old", type=Path)
     comparing.add_argument("new", type=Path)
     given = parser.parse_args()
     if given.command == "record":
-        record(given.target.resolve(), given.specs.resolve())
+        record(given.target.resolve(), given.specs.resolve(), given.only)
         return 0
     return compare(json.loads(given.old.read_text()), json.loads(given.new.read_text()))
 
