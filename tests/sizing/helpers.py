@@ -1,7 +1,7 @@
 """Shared by the sizing tests: models of the catalog, and plans of small specs."""
 
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 
 from rackwright.catalog import Catalog
 from rackwright.catalog.models import library
@@ -51,9 +51,11 @@ def serve(base: str = "llama-3.1-8b", rate: float = 10, more: str = "") -> str:
     )
 
 
+@lru_cache(maxsize=32)
 def plan(
     workload: str, *places: str, goals: str = "{}", more: str = "", ordered: bool = False, catalog: Catalog | None = None
 ) -> SizingPlan:
+    """The plan of a small spec; an equal one is not sized again."""
     return size(spec_of(workload, *places, goals=goals, more=more, ordered=ordered, catalog=catalog), catalog, today=TODAY)
 
 

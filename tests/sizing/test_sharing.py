@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ def spec(*workloads: str, sharing: str = "none", instance: str = "g6e.xlarge", g
     return read(f"{head}infra: {{any_of: [{place}]}}\nblueprint: {{sharing: {sharing}}}\n")
 
 
+@lru_cache(maxsize=32)
 def plan_of(*workloads: str, **more: str) -> SizingPlan:
     return Pipeline.of_spec(spec(*workloads, **more), TODAY).plan
 
