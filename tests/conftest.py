@@ -114,8 +114,8 @@ SWEEPS = (
     "workflow/test_several_workloads.py",
     "workflow/test_version_age.py",
 )
-"""Below tests/: sweeps over whole commands and programs, over dozens of sized specs, and over every machine, accelerator, example, written
-plan, resource type, measured run, line or field. `make test-fast` does not import these files; every other package of tests has some that it runs."""
+"""Below tests/: sweeps over whole commands and programs, over dozens of sized specs, over every machine, accelerator, example, written
+plan, resource type, measured run, line or field. `make test-fast` does not import them; every other package has files that it runs."""
 LONG = ("wheel", "tests/accuracy/test_fit.py", "tests/accuracy/test_regret.py")
 """Files and groups that start first: each has few tests and takes long, and the last one would keep one process waiting."""
 
