@@ -76,6 +76,16 @@ def test_tagged_resources_outside_of_the_program_are_undeclared(graph, tmp_path)
     assert [each.id for each in found.undeclared] == ["vpc-other"]
 
 
+def test_a_second_policy_of_a_role_is_undeclared(graph, tmp_path):
+    """An update after a kill creates a policy with another name and leaves the first, which has no tag."""
+    cloud = cloud_with(graph, tmp_path / "cloud.sqlite")
+    role = graph.by_type("aws:iam/role:Role")[0].id
+    for name, owner in ((f"{role}:first", role), ("foreign:first", "foreign")):
+        cloud.exists("aws:iam/rolePolicy:RolePolicy", name, role=owner, name="first")
+    found = diagnose(graph.as_json(), deployed(graph, set()), simulated_inventory(cloud.path), "llama-70b-sft")
+    assert [each.id for each in found.undeclared] == [f"{role}:first"]
+
+
 def test_the_command_has_parent_and_provider(graph, tmp_path):
     alias = graph.one("aws:kms/alias:Alias")
     cloud = cloud_with(graph, tmp_path / "cloud.sqlite")

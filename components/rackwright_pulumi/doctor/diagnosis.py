@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rackwright_pulumi.doctor.inventory import STACK_TAG, CloudResource
+from rackwright_pulumi.doctor.inventory import ATTACHMENT, ROLE_POLICY, STACK_TAG, CloudResource
 from rackwright_pulumi.simulator.computed.names import NAMES
 from rackwright_pulumi.simulator.provider.preview import preview_state
 from rackwright_pulumi.simulator.provider.values import UNKNOWN, holds_unknown
 from rackwright_pulumi.testing.planned_state import Node, Planned, Resources, Values, in_order, planned_inputs
 
 PLACES = ("account", "region", "project", "zone", "location")
+OWNERS = {ROLE_POLICY: "role", ATTACHMENT: "role", "aws:sns/topicSubscription:TopicSubscription": "topic"}
+"""Untagged types -> the input with the ID of the resource that they are a part of. After an update that was killed, the next one creates a second
+part beside the first. Routes and rules are left out: controllers of the cluster create some."""
 GENERATED = re.compile(r"-[0-9a-f]{7,8}")
 """What engine and providers append to a logical name."""
 
@@ -42,7 +45,8 @@ class Lost:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """lost: declared resources to import. undeclared: resources with the stack's tag that neither the state nor the program has."""
+    """lost: declared resources to import. undeclared: resources that neither the state nor the program has, with the stack's tag, or parts of
+    a role or topic in the state."""
 
     lost: tuple[Lost, ...]
     undeclared: tuple[CloudResource, ...]
@@ -84,7 +88,9 @@ def diagnose(declared: Mapping[str, Any], deployed: Mapping[str, Any], inventory
             values = {**values, **inputs, **found.values, "id": found.id}
             lost.append(_lost(node, found.import_id or found.id, found_by))
         planned[urn] = Planned(node["type"], program.state(node), values, program.context(node))
-    return Diagnosis(tuple(lost), tuple(each for each in left if each.tags.get(STACK_TAG) == stack_tag))
+    ids = {id_ for _, id_ in managed}
+    parts = [each for each in left if each.values.get(OWNERS.get(each.type, "")) in ids]
+    return Diagnosis(tuple(lost), tuple(each for each in left if each in parts or each.tags.get(STACK_TAG) == stack_tag))
 
 
 def _lost(node: Node, id_: str, found_by: str) -> Lost:
