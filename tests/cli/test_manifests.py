@@ -150,3 +150,11 @@ def test_each_warning_is_printed_once(rackwright, tmp_path):
     warnings = re.findall(r"warning ([A-Z]\S+?):? ", result.err.replace("\n", " "))
     assert "R-36" in warnings
     assert len(warnings) == len(set(warnings))
+
+
+def test_a_credential_in_the_url_of_the_repository_is_refused(rackwright, tmp_path):
+    url = "https://user:ghp_0000111122223333444455556666777788889999@git.example/a.git"
+    result = rackwright("manifests", spec_of("chat-onprem"), "-o", tmp_path / "out", "--layout", "argocd", "--git-url", url, *TODAY)
+    assert result.status == 2
+    assert "ghp_" not in result.out + result.err
+    assert not (tmp_path / "out").exists()

@@ -11,16 +11,21 @@ from rackwright.validation.stack import check
 from rackwright_pulumi.resource_graph import unwrap_secrets
 from rich.console import Console
 
-from tests import plans
+from tests import gke_plans, plans
 from tests.graphs import recorded
 
 OFFICE = "203.0.113.0/24"
 ACCESSES = {"private": "private", "inside": {"runner": "inside"}, "cidrs": {"cidrs": [OFFICE]}, "public": "public"}
+TRAINING = {"aws-training": plans.training_case, "gcp-training": gke_plans.gke_training_case}
 EVERYWHERE, OUTSIDE_NOBODY = ("0.0.0.0/0",), ()
 
 
 def compiled(cloud: str, access: str):
     wanted = ACCESSES[access]
+    if cloud in TRAINING:
+        given, plan, fit = TRAINING[cloud]()
+        blueprint = given.blueprint.model_copy(update={"api_access": type(given.blueprint)(api_access=wanted).api_access})
+        return plans.compiled((given.model_copy(update={"blueprint": blueprint}), plan, fit))
     case = plans.eks_fleet_case(blueprint={"api_access": wanted}) if cloud == "aws" else plans.fleet_case(access=wanted)
     return plans.compiled(case)
 
@@ -44,7 +49,7 @@ def kubeconfig_host(graph) -> str:
     return config["clusters"][0]["cluster"]["server"].removeprefix("https://")
 
 
-@pytest.mark.parametrize("cloud", ["aws", "gcp"])
+@pytest.mark.parametrize("cloud", ["aws", "gcp", *TRAINING])
 @pytest.mark.parametrize(
     ("access", "reached_from", "words", "stops_an_update"),
     [

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from rackwright_pulumi.doctor import diagnose, simulated_inventory
@@ -18,6 +19,8 @@ from tests.testing import previews
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 120
+ATTRIBUTES = ("", ".attrs")
+"""Suffixes of the files of a state in a local backend: the state, and its attributes, which are written first."""
 
 
 def killed(stack: Stack, cloud, resources: int) -> None:
@@ -31,8 +34,9 @@ def killed(stack: Stack, cloud, resources: int) -> None:
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     for state in (stack.engine.work / "backend").rglob(f"stacks/*/{stack.name}.json"):
-        if not state.read_bytes().rstrip().endswith(b"}"):  # killed while it wrote: Pulumi keeps the state before that
-            shutil.copy(f"{state}.bak", state)
+        if any(not Path(f"{state}{suffix}").read_bytes().rstrip().endswith(b"}") for suffix in ATTRIBUTES):
+            for suffix in ATTRIBUTES:  # killed while it wrote: Pulumi keeps the state before that
+                shutil.copy(f"{state}.bak{suffix}", f"{state}{suffix}")
 
 
 @pytest.mark.parametrize("resources", [12, 40])

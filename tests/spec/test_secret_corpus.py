@@ -1,13 +1,20 @@
 """One invented token per form of each issuer, in env, args, command, tags and URIs: refused by V-114, and never printed."""
 
+import copy
 import json
 import time
 
 import pytest
+import yaml
+from pydantic import ValidationError
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.render import render
 from rackwright.diagnostics.secrets import ISSUERS, has_token, without_tokens
 from rackwright.spec import examine
+from rackwright.spec.reading.inventory_file import read_inventory
+from rackwright.spec.workload_parts import Loras
+
+from tests.properties import samples
 
 A, X, D = "Ab3dEf6hIj9kLm2nOp5q" * 5, "0a1b2c3d4e5f6789" * 8, "4821095736" * 3
 CORPUS = {
@@ -81,6 +88,44 @@ def everything_printed(text: str) -> tuple[set[str], str]:
     problems = examine(text).problems
     printed = render(problems, text, "spec.yaml") + json.dumps([p.as_json() for p in problems]) + str(UserError(problems))
     return {problem.code for problem in problems}, printed
+
+
+def _leaves(tree: object, at: tuple = ()):
+    """Every text of a tree: its path, holder and key."""
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        if isinstance(value, (dict, list)):
+            yield from _leaves(value, (*at, key))
+        elif isinstance(value, str):
+            yield (*at, key), tree, key
+
+
+def test_a_token_in_any_text_of_a_spec_is_refused():
+    token, seen = CORPUS["hugging-face"][0], set()
+    for sample in samples.SPECS.values():
+        tree = copy.deepcopy(sample)
+        for at, holder, key in [*_leaves(tree)]:
+            if (path := tuple(step for step in at if isinstance(step, str))) in seen:
+                continue
+            seen.add(path)
+            before, holder[key] = holder[key], f"{holder[key]}/{token}"
+            codes, printed = everything_printed(yaml.safe_dump(tree))
+            holder[key] = before
+            assert codes, at
+            assert token not in printed, at
+    assert len(seen) > 80
+
+
+@pytest.mark.parametrize("name", samples.INVENTORIES)
+def test_a_token_in_any_text_of_an_inventory_is_refused(name, tmp_path):
+    token, path = CORPUS["hugging-face"][0], tmp_path / "inventory.yaml"
+    tree = copy.deepcopy(samples.inventory(name))
+    for at, holder, key in [*_leaves(tree)]:
+        before, holder[key] = holder[key], token
+        path.write_text(yaml.safe_dump(tree), encoding="utf-8")
+        holder[key] = before
+        with pytest.raises(UserError, match="contains a secret in plain text") as refused:
+            read_inventory(path)
+        assert token not in str(refused.value), at
 
 
 def test_every_issuer_has_examples():
@@ -163,3 +208,10 @@ def test_a_uri_has_no_wildcards_and_variables(uri):
     (problem,) = [problem for problem in problems if problem.code == "S-110"]
     assert str(problem.at) == "workloads[0].data.uri"
     assert uri in problem.reason
+
+
+@pytest.mark.parametrize("uri", ["weights://../x", "weights://a/../../x", "hf://../..", "hf://acme/..", "weights://a/.."])
+def test_an_adapter_is_below_its_folder(uri):
+    with pytest.raises(ValidationError):
+        Loras.model_validate({"adapters": {"sql": uri}})
+    assert Loras.model_validate({"adapters": {"sql": "weights://adapters/sql-v1.2", "mail": "hf://acme/mail_lora"}})

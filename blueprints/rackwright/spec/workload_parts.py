@@ -169,7 +169,7 @@ class LatencyGoal(Part):
 
 
 AdapterUri = Annotated[
-    str, Field(pattern=r"^(hf://[\w.-]+/[\w.-]+|weights://[\w.-]+(/[\w.-]+)*)$", description="hf://ORG/REPO or weights://FOLDER")
+    str, Field(pattern=r"^(hf://\w[\w.-]*/\w[\w.-]*|weights://\w[\w.-]*(/\w[\w.-]*)*)$", description="hf://ORG/REPO or weights://FOLDER")
 ]
 MetricName = Annotated[
     str,

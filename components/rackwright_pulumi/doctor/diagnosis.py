@@ -14,8 +14,8 @@ from rackwright_pulumi.testing.planned_state import Node, Planned, Resources, Va
 
 PLACES = ("account", "region", "project", "zone", "location")
 OWNERS = {ROLE_POLICY: "role", ATTACHMENT: "role", "aws:sns/topicSubscription:TopicSubscription": "topic"}
-"""Untagged types -> the input with the ID of the resource that they are a part of. After an update that was killed, the next one creates a second
-part beside the first. Routes and rules are left out: controllers of the cluster create some."""
+"""Untagged types -> the input with the ID of the resource that they are a part of. The update after a killed one creates a second part
+beside the first. Routes and rules are left out: controllers of the cluster create some."""
 GENERATED = re.compile(r"-[0-9a-f]{7,8}")
 """What engine and providers append to a logical name."""
 
@@ -45,8 +45,8 @@ class Lost:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """lost: declared resources to import. undeclared: resources that neither the state nor the program has, with the stack's tag, or parts of
-    a role or topic in the state."""
+    """lost: declared resources to import. undeclared: resources that neither the state nor the program has, with the stack's tag, or parts
+    of a role or topic in the state."""
 
     lost: tuple[Lost, ...]
     undeclared: tuple[CloudResource, ...]

@@ -10,6 +10,7 @@ from rackwright.cli.session import Session
 from rackwright.cli.terminal import emit
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
+from rackwright.diagnostics.secrets import has_token
 
 from rackwright_pulumi.manifest_layouts.layout import GitSource, Layout
 from rackwright_pulumi.manifest_layouts.write import layout_texts
@@ -44,6 +45,11 @@ def manifests(
     from rackwright.files import write_text
     from rackwright.workflow.stack.outputs import read_outputs
 
+    if has_token(git_url):
+        fix = "name the URL alone, and revoke the credential; Argo CD reads it from a Secret with the label argocd.argoproj.io/secret-type"
+        raise UserError(
+            [Problem("U-manifests", "--git-url contains a credential, which application.yaml would have in plain text", fix=fix)]
+        )
     session = Session.of(spec, as_json, today)
     known = read_outputs(outputs) if outputs else {}
     made = _manifests(session, known)

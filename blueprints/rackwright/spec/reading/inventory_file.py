@@ -1,5 +1,6 @@
 """Reading of inventory files, and specs with their inventories."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ from pydantic import ValidationError
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Mark, Problem
+from rackwright.diagnostics.secrets import has_token
 from rackwright.spec.infra import Place
 from rackwright.spec.inventory import Inventory
 from rackwright.spec.reading.model_fields import at_of
@@ -32,12 +34,26 @@ def read_inventory(path: Path) -> Inventory:
         found = problems or [Problem("S-type", "An inventory must be a mapping of keys to values", mark=tree.mark)]
         raise InventoryError([_in_file(problem, path.name, problem.mark) for problem in found], str(path))
     data = tree.plain()
+    if secrets := [_in_file(problem, path.name, tree.nearest(problem.at)) for problem in _secrets(At(), data)]:
+        raise InventoryError(secrets, str(path))
     try:
         return Inventory.model_validate(data)
     except ValidationError as failure:
         errors = [error for error in failure.errors(include_url=False) if not is_echo(error, data)]
     found = ((_described(error, data), is_about_key(error)) for error in errors)
     raise InventoryError([_in_file(problem, path.name, tree.nearest(problem.at, about_key)) for problem, about_key in found], str(path))
+
+
+def _secrets(at: At, value: object) -> Iterator[Problem]:
+    """Texts with a token of a known issuer: labels and names reach plans and reports, and the file is committed."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _secrets(at / key, each)
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _secrets(at / number, each)
+    elif isinstance(value, str) and has_token(value):
+        yield Problem("V-114", f"{at} contains a secret in plain text", at, "remove it, and revoke it")
 
 
 def _described(error: Any, data: object) -> Problem:
