@@ -21,6 +21,7 @@ SOURCES = {
     "kueue": "sigs.k8s.io/kueue@v0.19.2",
     "jobset": "sigs.k8s.io/jobset@v0.12.0",
     "karpenter": "github.com/aws/karpenter-provider-aws@v1.14.1",
+    "envoy-gateway": "github.com/envoyproxy/gateway@v1.9.0",
     "kubeflow-trainer": "github.com/kubeflow/trainer/v2@v2.3.0",
     "argocd": "github.com/argoproj/argo-cd/v3@v3.4.0",
     "flux-helm": "github.com/fluxcd/helm-controller@v1.4.0",

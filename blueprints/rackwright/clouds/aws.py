@@ -37,7 +37,8 @@ AWS = CloudProfile(
             *("capacity.fallback", "capacity.reservation", "network.existing", "network.cidr", "quotas"),
             *("role", "permissions_boundary", "roles", "key"),
             *("blueprint.cluster", "blueprint.pools", "blueprint.nodes", "blueprint.safety", "blueprint.notify", "blueprint.ssh_from"),
-            *("blueprint.storage", "serve.multi_node", "serve.several", "serve.sharing", "layers", "lookup", "access-entries"),
+            *("blueprint.storage", "serve.multi_node", "serve.several", "serve.envoy", "serve.sharing"),
+            *("layers", "lookup", "access-entries"),
         }
     ),
     # Which zone a letter names differs per account; zone IDs are in catalog/data/zones.csv. us-east-1e is left out, because

@@ -8,5 +8,5 @@ KUBERNETES = CloudProfile(
     is_owned=True,
     capacity_modes=("owned",),
     blueprints=frozenset({"box", "training-cluster", "inference-fleet"}),
-    supports=frozenset({"network.existing", "serve.multi_node", "serve.sharing"}),
+    supports=frozenset({"network.existing", "serve.multi_node", "serve.envoy", "serve.sharing"}),
 )

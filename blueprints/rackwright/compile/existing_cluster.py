@@ -12,7 +12,7 @@ from rackwright.stackplan.operators import STACK_METRICS, MetricsEndpoint
 CLUSTER_SCOPED_KINDS = (
     "Topology", "ResourceFlavor", "ClusterQueue", "WorkloadPriorityClass", "PriorityClass", "AdmissionCheck", "ProvisioningRequestConfig",
     "NodePool", "EC2NodeClass", "StorageClass", "DeviceClass", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding",
+    "ValidatingAdmissionPolicyBinding", "GatewayClass",
 )  # fmt: skip
 """Cluster-scoped kinds in plans; volumes already contain the stack's name."""
 SYSTEM_QUEUE = (
@@ -22,7 +22,7 @@ SYSTEM_QUEUE = (
 """Keys of the queue for jobs without accelerators, and of the policy that refers to it."""
 REFERENCE_FIELDS = (
     "topologyName", "clusterQueue", "policyName", "onFlavors", "priorityClassName", "storageClassName", "deviceClassName",
-    "kueue.x-k8s.io/priority-class",
+    "gatewayClassName", "kueue.x-k8s.io/priority-class",
 )  # fmt: skip
 """Fields that contain the name of such an object"""
 QUEUE_MATCHER = re.compile(r'(\bcluster_queue=)"([^"]+)"')

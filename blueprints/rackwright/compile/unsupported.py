@@ -72,9 +72,10 @@ def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     workload = context.spec.workload
     if kind is not BlueprintKind.INFERENCE_FLEET or not isinstance(workload, Serve):
         return
-    if workload.scale_to_zero or workload.min_replicas == 0:
-        reason = "Scaling to 0 replicas is not supported: the metrics that would start a replica come from the server's own pods"
-        yield Problem("V-92", reason, WORKLOAD / "scale_to_zero", "set min_replicas to 1 or more")
+    if (workload.scale_to_zero or workload.min_replicas == 0) and not context.spec.blueprint.envoy:
+        reason = "Scaling to 0 replicas needs a gateway that counts requests: the metrics of a server come from its own pods"
+        fix = "set blueprint.gateway: {envoy: {}} on EKS or own servers, or min_replicas to 1 or more"
+        yield Problem("V-92", reason, WORKLOAD / "scale_to_zero", fix)
     need, have = context.candidate.parallelism.accelerators, context.candidate.accelerators_per_node
     if not supports(context.candidate.cloud, "serve.multi_node") and need > have:
         reason = f"A replica needs {need} accelerators and {context.machine.name} has {have}; this release serves it on one machine only"

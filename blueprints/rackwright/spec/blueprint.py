@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag
 
 from rackwright.spec.base import MAPPING, PLAIN, Flag, Id, Name, Part, PositiveInt, Text, plain_or_mapping, tag_by_key
+from rackwright.spec.gateway import EnvoyGateway, EnvoyOptions, Gateway
 from rackwright.spec.infra import CapacityEntry, StackOutput
 from rackwright.spec.monitoring import Monitoring, Receiver, SlackReceiver, Smtp, WebhookReceiver
 from rackwright.spec.quantity import Duration, Size
@@ -236,9 +237,10 @@ class Blueprint(Part):
     """Where the logs of pods are kept: on their nodes only, or in CloudWatch Logs or Cloud Logging, which charge per GiB."""
     certificates: tuple[Certificate, ...] = ()
     """TLS certificates of a fleet's load balancer, one for each region where it may run: ACM, or regional SSL certificates of Google."""
-    gateway: Literal["service", "inference"] = "service"
-    """How the gateway of a fleet selects a replica. service: in turn. inference: an endpoint picker selects it by queue, free cache and
-    cached prefix (InferencePool); Google Cloud only (N-39)."""
+    gateway: Gateway = "service"
+    """How clients reach a fleet. service: a load balancer, or a gateway on Google Cloud, of each model, which selects replicas in turn.
+    inference: an endpoint picker selects the replica by queue, free cache and cached prefix (InferencePool); Google Cloud only (N-39).
+    `{envoy: ...}`: one gateway for all models with routes, API keys or tokens, and rates; on EKS and own servers (S-292)."""
     ssh_from: Annotated[
         Annotated[Literal["nobody", "anywhere"], Tag(PLAIN)] | Annotated[tuple[Text, ...], Tag("<list>")],
         Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),
@@ -266,6 +268,11 @@ class Blueprint(Part):
     """Lifetime of the stack, counted from `rackwright choose`."""
 
     @property
+    def envoy(self) -> EnvoyOptions | None:
+        """Options of Envoy Gateway; None without it."""
+        return self.gateway.envoy if isinstance(self.gateway, EnvoyGateway) else None
+
+    @property
     def emails(self) -> tuple[str, ...]:
         """Email addresses of `notify`, each once."""
         return tuple(dict.fromkeys(each for each in self.notify if isinstance(each, str)))
@@ -284,5 +291,7 @@ class Blueprint(Part):
                 found["notify", index, "slack"] = each.slack
             elif isinstance(each, WebhookReceiver):
                 found["notify", index, "webhook"] = each.webhook
+        for client, source in (self.envoy.api_keys if self.envoy else {}).items():
+            found["gateway", "envoy", "api_keys", client] = source
         found |= {("smtp", "password"): self.smtp.password} if self.smtp else {}
         return found | ({("monitoring", "grafana", "password"): self.monitoring.grafana.password} if self.monitoring.grafana else {})

@@ -155,7 +155,8 @@ class Serve(_Inference):
     max_replicas: Annotated[int, Field(gt=0, le=10_000, strict=True)] | None = None
     """Maximum number of replicas; default: the number for the peak rate plus a margin."""
     scale_to_zero: Flag = False
-    """Run no replica while no requests arrive; this release cannot build it (V-92)."""
+    """Run no replica while no requests arrive. Needs `blueprint.gateway: {envoy: ...}` (V-92). The first requests are answered with status
+    503 until a machine has started and loaded the model."""
     revenue: TokenPrice | None = None
     """Income per output token, for the return on investment."""
     revenue_per_request: RequestPrice | None = None

@@ -4,6 +4,7 @@ from rackwright.stackplan.operators import GPU_OPERATOR, NETWORK_OPERATOR_NAMESP
 
 MONITORING_NAMESPACE = STACK_METRICS.namespace
 TRAINER_NAMESPACE, KUBERAY_NAMESPACE, MPI_NAMESPACE = "kubeflow-system", "kuberay-system", "mpi-operator"
+ENVOY_NAMESPACE = "envoy-gateway-system"
 JOBSET_NAMESPACE, KUEUE_NAMESPACE, KEDA_NAMESPACE, LWS_NAMESPACE = "jobset-system", "kueue-system", "keda", "lws-system"
 SYSTEM_NAMESPACE = "kube-system"
 OPERATOR_NAMESPACES = {
@@ -14,6 +15,7 @@ OPERATOR_NAMESPACES = {
     KUEUE_NAMESPACE: "restricted",
     KEDA_NAMESPACE: "restricted",
     LWS_NAMESPACE: "restricted",
+    ENVOY_NAMESPACE: "restricted",
     TRAINER_NAMESPACE: "restricted",
     KUBERAY_NAMESPACE: "restricted",
     MPI_NAMESPACE: "baseline",

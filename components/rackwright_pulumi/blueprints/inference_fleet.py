@@ -107,6 +107,7 @@ def _on_own_servers(parent: pulumi.ComponentResource, name: str, plan: StackPlan
 
     outputs = own_cluster_parts(parent, name, plan, args, args.get("secrets", {})).outputs
     services = [manifest.body for manifest in plan.manifests if manifest.body["kind"] == "Service"]
+    services.sort(key=lambda body: not body["metadata"]["name"].endswith("-entrance"))  # that of a gateway before those of servers
     address = f"http://{services[0]['metadata']['name']}.{services[0]['metadata']['namespace']}:{SERVER_PORT}" if services else ""
     return {**outputs, "serviceEndpoint": Output.from_input(address), "weightsUrl": Output.from_input("")}
 

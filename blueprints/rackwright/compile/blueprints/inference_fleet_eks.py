@@ -6,9 +6,18 @@ from dataclasses import dataclass, replace
 from rackwright.catalog.release.fabric_environment import NO_HUGE_PAGES, fabric_variables
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.existing_cluster import cluster_metrics
+from rackwright.compile.gateway.envoy_gateway import envoy_gateway_release, gateway_objects
+from rackwright.compile.gateway.routes import Route, with_wake_signal
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
 from rackwright.compile.kubernetes.aws.pod_logs import pod_log_releases
-from rackwright.compile.kubernetes.aws.serving import client_ranges, load_balancer, weights_claim_key, weights_objects, weights_volume
+from rackwright.compile.kubernetes.aws.serving import (
+    client_ranges,
+    gateway_entrance,
+    load_balancer,
+    weights_claim_key,
+    weights_objects,
+    weights_volume,
+)
 from rackwright.compile.kubernetes.aws.storage_class import default_storage_class
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
 from rackwright.compile.kubernetes.manifests import allow, allow_within, from_blocks, from_namespace
@@ -59,6 +68,7 @@ from rackwright.stackplan import (
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, ROLE_LABEL
+from rackwright.stackplan.namespaces import ENVOY_NAMESPACE
 from rackwright.stackplan.refs import machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
@@ -115,6 +125,7 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
         manifests=(
             *(manifest for pool in karpenter_pools for manifest in karpenter_pool(pool, context.spec.name, context.tags)),
             *_objects(services, network),
+            *_gateway(context, services, network, everything[0].zones),
             default_storage_class(context.spec.name),
             metrics_priority(),
         ),
@@ -171,7 +182,9 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
     """The model server with its network policies, weights volume and load balancer."""
     context, server, pools = service.context, service.server, service.pools
     allowed, namespace = client_ranges(context, network), context.namespace
-    entrance = [from_blocks(allowed, server.port), from_namespace(server.metrics.namespace, *server.ports.values())]
+    envoy = context.spec.blueprint.envoy
+    clients = from_namespace(ENVOY_NAMESPACE, server.port) if envoy else from_blocks(allowed, server.port)
+    entrance = [clients, from_namespace(server.metrics.namespace, *server.ports.values())]
     yield from access_objects(context, allow(namespace, "allow-entrance", ingress=entrance))
     if server.hosts > 1:
         yield allow_within(namespace)
@@ -182,7 +195,20 @@ def _serving_objects(service: Service, network: NetworkPlan) -> Iterator[Manifes
     yield from path_limit_objects(server)
     yield from server_objects(server, leader_worker_set(server) if server.hosts > 1 else None)
     yield from serving_alerts(context, server)
-    yield load_balancer(server, allowed, machine_subnet_refs(pools[0].zones), certificate(context))
+    if not envoy:
+        yield load_balancer(server, allowed, machine_subnet_refs(pools[0].zones), certificate(context))
+
+
+def _gateway(
+    context: CompileContext, services: tuple[Service, ...], network: NetworkPlan, zones: tuple[str, ...]
+) -> Iterable[ManifestPlan]:
+    """The gateway of all models. zones: of the system nodes, where its proxies run."""
+    options = context.spec.blueprint.envoy
+    if options is None:
+        return ()
+    entrance = gateway_entrance(client_ranges(context, network), machine_subnet_refs(zones), certificate(context.each_workload[0]))
+    routes = tuple(Route.of(service.context, service.server) for service in services)
+    return gateway_objects(context.spec.name, options, routes, entrance)
 
 
 def _shaped_pools(members: list[CompileContext], place: PlacePlan) -> list[PoolPlan]:
@@ -233,6 +259,7 @@ def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Seq
     server = replace(server, after=(*server.after, *after), preferred_pools=preferred, role=role, metrics=metrics)
     server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
     server = _with_efa(context, server, pools[0]) if pools[0].nics else server
+    server = with_wake_signal(server) if context.spec.blueprint.envoy else server
     return with_path_limits(context, server)
 
 
@@ -258,6 +285,7 @@ def _releases(context: CompileContext, pools: Sequence[PoolPlan], karpenter: Kar
         *pod_log_releases(context),
         *device_releases(pools),
         keda(),
+        *([envoy_gateway_release()] if context.spec.blueprint.envoy else []),
         *([leader_worker_set_release()] if wide else []),
         *(karpenter_releases(karpenter) if karpenter else ()),
         *([cluster_autoscaler(autoscaled, context.spec.name)] if autoscaled else []),

@@ -20,7 +20,7 @@ command. Without the script the container ends, and does not use TCP."""
 def obj(api: str, kind: str, name: str, namespace: str = "", spec: Body | None = None, **more: Any) -> Body:
     """An object's body; `more` holds top-level fields besides spec, and labels or annotations."""
     meta: Body = {"name": name} | ({"namespace": namespace} if namespace else {})
-    meta |= {key: more.pop(key) for key in ("labels", "annotations") if more.get(key)}
+    meta |= {key: value for key in ("labels", "annotations") if (value := more.pop(key, None))}
     return {"apiVersion": api, "kind": kind, "metadata": meta} | ({"spec": spec} if spec is not None else {}) | more
 
 

@@ -39,9 +39,10 @@ class ModelServer:
     preferred_pools: pools of a fallback in the order in which they are filled. disk_gib: of the node, for downloaded weights.
     metrics: Prometheus that the autoscaler queries. engine_metrics: what the server publishes. first_token: (seconds, percentile) of the
     goal for the time to first token; None without a goal. port: of the container. metrics_port: where it differs from `port`.
-    middleware: ConfigMap with the module that its arguments load. role: of its nodes; default: `accelerator` with the suffix.
-    node_labels: further labels of its nodes. node_folders: volume, folder of the node and its path in the container, which only reads it.
-    script: of the node, whose variables the command needs.
+    wake_query: query that counts requests while it has no replica; empty without one. middleware: ConfigMap with the module that its
+    arguments load. role: of its nodes; default: `accelerator` with the suffix. node_labels: further labels of its nodes.
+    node_folders: volume, folder of the node and its path in the container, which only reads it. script: of the node, whose variables the
+    command needs.
     has_shm: it has its own /dev/shm; clients of MPS have that of the MPS daemon, which the device plugin mounts. host_ipc: it reaches the
     daemon by the host's IPC (https://cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus).
     """
@@ -93,6 +94,7 @@ class ModelServer:
     health_path: str = "/health"
     metrics_path: str = "/metrics"
     metrics_port: int = 0
+    wake_query: str = ""
 
     @property
     def pod_security(self) -> str:

@@ -1,7 +1,7 @@
 """Autoscaling of model servers with KEDA, by metrics of Prometheus."""
 
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.compile.serving.model_server import ModelServer
+from rackwright.compile.serving.model_server import NODE_START_S, ModelServer
 from rackwright.stackplan import ManifestPlan
 
 BUSY_SHARE = 0.8
@@ -10,6 +10,9 @@ WAITING_PER_REPLICA = 4
 """Queued requests per replica at which another replica starts."""
 GOAL_SHARE = 0.8
 """Part of the goal for the time to first token at which replicas are added: a new one needs minutes to load its weights."""
+COOLDOWN_S = 300
+NEVER_REACHED = "1000000"
+"""Threshold of the trigger that only starts the first replica; the others decide about more."""
 WINDOW_MINUTES = 2
 """Window of the percentile of the time to first token."""
 
@@ -22,7 +25,7 @@ def scaler(server: ModelServer, runs: ManifestPlan) -> ManifestPlan:
         "minReplicaCount": server.min_replicas,
         "maxReplicaCount": server.max_replicas,
         "pollingInterval": 15,
-        "cooldownPeriod": 300,
+        "cooldownPeriod": _cooldown_s(server),
         "fallback": {"failureThreshold": 3, "replicas": server.default_replicas},
         "advanced": {"horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 300}}}},
         "triggers": _triggers(server),
@@ -37,6 +40,11 @@ def quantile(histogram: str, share: float, minutes: int, server: ModelServer) ->
     return f"histogram_quantile({share:g}, {rates})"
 
 
+def _cooldown_s(server: ModelServer) -> int:
+    """Time without requests after which the last replica stops: at least that of its start, so that it does not stop while it starts."""
+    return COOLDOWN_S if server.min_replicas else max(COOLDOWN_S, NODE_START_S + server.load_s)
+
+
 def _triggers(server: ModelServer) -> list[Body]:
     metrics = server.engine_metrics
     waiting = _sum(metrics.waiting, server)
@@ -49,6 +57,9 @@ def _triggers(server: ModelServer) -> list[Body]:
         observed = quantile(metrics.first_token, percentile / 100, WINDOW_MINUTES, server)
         # Without requests the percentile is NaN, which the comparison drops.
         found.append(_trigger(f"({observed} >= 0) or vector(0)", f"{goal_s * GOAL_SHARE:g}", server, "Value"))
+    if server.wake_query:
+        wake = _trigger(server.wake_query, NEVER_REACHED, server, "Value")
+        found.append(wake | {"metadata": wake["metadata"] | {"activationThreshold": "0"}})
     return found
 
 

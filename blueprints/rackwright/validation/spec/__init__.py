@@ -17,6 +17,7 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
 from rackwright.validation.spec.own import purchase, servers, storage  # noqa: F401, registers the checks
 from rackwright.validation.spec.registry import RULES, SpecContext, candidate_problems, spec_problems
 from rackwright.validation.spec.workload import (  # noqa: F401, registers the checks
+    gateway,
     jobs,
     measured_runs,
     model_shape,

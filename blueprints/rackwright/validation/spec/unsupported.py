@@ -58,6 +58,11 @@ def _lacks(context: SpecContext, option: str) -> bool:
     return any(not supports(place.cloud, option) and not (is_box and supports(place.cloud, "box.alerts")) for _, place in context.places)
 
 
+def _inference_gateway(context: SpecContext) -> list[At]:
+    chosen = context.spec.blueprint.gateway == "inference"
+    return [At() / "blueprint" / "gateway"] if chosen and not all(supports(p.cloud, "blueprint.gateway") for _, p in context.places) else []
+
+
 def _safety(context: SpecContext) -> list[At]:
     """Switches of the blueprint that are off, where a place is on a cloud without them; a fleet has TLS and an API key on every cloud."""
     lacking = _lacks(context, "blueprint.safety")
@@ -134,7 +139,7 @@ TABLE = (
         lambda c: [At() / "blueprint" / "notify" / i for i, each in enumerate(c.spec.blueprint.notify) if isinstance(each, TopicReceiver)],
         "use slack, webhook, or e-mail addresses with `smtp`; subscribe to the stack's own topic for budget and idle machines",
     ),
-    NotYet("N-39", "gateway: inference outside Google Cloud", _blueprint("gateway", "service"), "use `service`"),
+    NotYet("N-39", "gateway: inference outside Google Cloud", _inference_gateway, "use `service`"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from rackwright.clouds import AWS
 from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.gateway.envoy_gateway import PORT, Entrance
 from rackwright.compile.kubernetes.manifests import Body, obj, static_volume
 from rackwright.compile.serving.entrance import HTTP_PORT, HTTPS_PORT
 from rackwright.compile.serving.model_server import USER_ID, ModelServer
@@ -67,6 +68,30 @@ def load_balancer(server: ModelServer, cidrs: tuple[str, ...], subnets: tuple[st
     controller otherwise selects them by tags, which existing networks may lack.
     https://cloud-provider-aws.sigs.k8s.io/service_controller/
     """
+    spec = _balanced(cidrs, certificate, server.port) | {"selector": server.serving_labels}
+    body = obj("v1", "Service", f"{server.name}-entrance", server.namespace, spec, annotations=_annotations(subnets, certificate))
+    return ManifestPlan(server.key("entrance"), body, (server.workload,))
+
+
+def gateway_entrance(cidrs: tuple[str, ...], subnets: tuple[str, ...], certificate: str) -> Entrance:
+    """The same load balancer for the proxies of a gateway."""
+    callers = tuple({"ipBlock": {"cidr": cidr}} for cidr in cidrs)
+    return Entrance(_balanced(cidrs, certificate, PORT), callers, tuple(_annotations(subnets, certificate).items()))
+
+
+def _balanced(cidrs: tuple[str, ...], certificate: str, target: int | str) -> Body:
+    """Spec of the service of a load balancer without selector. target: port of the pods."""
+    name, port = ("https", HTTPS_PORT) if certificate else ("http", HTTP_PORT)
+    return {
+        "type": "LoadBalancer",
+        "externalTrafficPolicy": "Cluster",
+        "loadBalancerSourceRanges": list(cidrs),
+        "ports": [{"name": name, "port": port, "targetPort": target}],
+    }
+
+
+def _annotations(subnets: tuple[str, ...], certificate: str) -> Body:
+    """Of an internal network load balancer in these subnets."""
     listed = ",".join(f"{{{number}}}" for number in range(len(subnets)))
     annotations = {
         f"{AWS.load_balancer_annotation}-type": "nlb",
@@ -79,13 +104,4 @@ def load_balancer(server: ModelServer, cidrs: tuple[str, ...], subnets: tuple[st
             f"{AWS.load_balancer_annotation}-ssl-ports": str(HTTPS_PORT),
             f"{AWS.load_balancer_annotation}-ssl-negotiation-policy": TLS_POLICY,
         }
-    name, port = ("https", HTTPS_PORT) if certificate else ("http", HTTP_PORT)
-    spec = {
-        "type": "LoadBalancer",
-        "externalTrafficPolicy": "Cluster",
-        "loadBalancerSourceRanges": list(cidrs),
-        "selector": server.serving_labels,
-        "ports": [{"name": name, "port": port, "targetPort": server.port}],
-    }
-    body = obj("v1", "Service", f"{server.name}-entrance", server.namespace, spec, annotations=annotations)
-    return ManifestPlan(server.key("entrance"), body, (server.workload,))
+    return annotations

@@ -97,8 +97,9 @@ def _served(context: StackContext) -> list[tuple[At, Serve]]:
 
 
 def _open_servers(context: StackContext) -> list[tuple[At, Serve]]:
-    """Workloads with a server of this stack that takes no API key from a secret."""
-    if "workloads" not in context.plan.layers:
+    """Workloads with a server of this stack that takes no API key from a secret, and no gateway that checks its clients."""
+    envoy = context.spec.blueprint.envoy if context.spec else None
+    if "workloads" not in context.plan.layers or (envoy and envoy.authenticates):
         return []
     found: set[str] = set()
     for _, manifest, template in pod_templates(context.plan):
@@ -120,7 +121,8 @@ def _has_certificate(plan: StackPlan) -> bool:
     if "workloads" not in plan.layers:
         return True
     prefix = profile(plan.place.cloud).load_balancer_annotation
-    listeners = [listener for _, m in manifests(plan, "Gateway") for listener in m.body["spec"]["listeners"]]
+    behind = any(manifests(plan, "EnvoyProxy"))  # its load balancer ends TLS
+    listeners = [listener for _, m in manifests(plan, "Gateway") for listener in m.body["spec"]["listeners"] if not behind]
     return all(body["metadata"].get("annotations", {}).get(f"{prefix}-ssl-cert") for body in _load_balancers(plan)) and all(
         listener.get("tls") for listener in listeners
     )

@@ -81,7 +81,8 @@ def scaler_bounds(plan: StackPlan) -> Iterator[Violation]:
         if idle is not None and idle >= low:
             message = f"idleReplicaCount ({idle}) must be less than minReplicaCount ({low})"
             yield Violation(at / "spec" / "idleReplicaCount", "remove it", message)
-        own_metrics = all("vllm:" in str(t.get("metadata", {}).get("query", "")) for t in spec["triggers"])
+        own = f'service="{spec["scaleTargetRef"]["name"]}'
+        own_metrics = all(own in str(t.get("metadata", {}).get("query", "")) for t in spec["triggers"])
         if (low == 0 or idle == 0) and own_metrics:
             message = "Scaling from 0 never starts: every trigger reads metrics of the server, which has no pods then"
             yield Violation(at / "spec" / "minReplicaCount", "set it to 1, or add a trigger on the gateway", message)
