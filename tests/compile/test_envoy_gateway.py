@@ -8,6 +8,7 @@ from rackwright.validation.stack import check
 from tests import own_plans, plans
 from tests.compile.found import release
 from tests.compile.test_several_workloads import several as several_case
+from tests.graphs import recorded
 from tests.plans import compiled
 
 KEYS = {"api_keys": {"web": {"secret": "web-key"}, "batch": {"secret": "batch-key"}}}
@@ -84,6 +85,15 @@ def test_the_load_balancer_is_internal_and_for_listed_clients():
     assert entrance["metadata"]["annotations"]["service.beta.kubernetes.io/aws-load-balancer-internal"] == "true"
     callers = bodies(eks({}))["gateway.policy"]["spec"]["ingress"][0]["from"]
     assert callers == [{"ipBlock": {"cidr": "10.0.0.0/16"}}]
+
+
+def test_the_load_balancer_is_in_the_zones_of_the_proxies():
+    """A gateway whose models have no replica has no accelerator nodes."""
+    graph = recorded(eks({}, ZERO))
+    (entrance,) = (node for node in graph.nodes.values() if node.name.endswith("gateway.entrance"))
+    named = entrance.inputs["metadata"]["annotations"]["service.beta.kubernetes.io/aws-load-balancer-subnets"].split(",")
+    subnets = {node.id: node.name.rpartition("-subnet-")[2] for node in graph.nodes.values() if node.type == "aws:ec2/subnet:Subnet"}
+    assert [subnets[name] for name in named] == ["control-1", "control-2"]
 
 
 def matches(plan, key: str) -> list[dict]:

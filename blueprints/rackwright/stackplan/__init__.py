@@ -9,7 +9,7 @@ text with several is `{"$format": "...{0}...", "$refs": ["bucket.data.name"]}`, 
     lustre.id, lustre.dns_name, lustre.mount_name            key.id, key.arn
     network.id, network.subnet_ids                           place.account, place.project, place.region
     network.machine_subnet_id, network.fabric_group_id       secret.<name of the spec's secrets>
-    network.machine_subnet_id.<number from 2>, of a fleet's further zones
+    network.machine_subnet_id.<number from 2>, of a fleet's further zones; network.control_subnet_id[.<number>] of system machines
     network.accelerator.<name>.vpc, network.accelerator.<name>.subnet
     karpenter.queue_name, karpenter.node_role_name
 

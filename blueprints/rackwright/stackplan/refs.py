@@ -23,6 +23,8 @@ REFS = (
     "network.subnet_ids",
     "network.machine_subnet_id",
     "network.machine_subnet_id.*",
+    "network.control_subnet_id",
+    "network.control_subnet_id.*",
     "network.fabric_group_id",
     "network.accelerator.*.vpc",
     "network.accelerator.*.subnet",
@@ -62,7 +64,16 @@ Existing = str | FromStack
 
 def machine_subnet_refs(zones: Sequence[str]) -> tuple[str, ...]:
     """Names of references to a machine subnet in each zone: `network.machine_subnet_id`, `network.machine_subnet_id.2`."""
-    return tuple(f"network.machine_subnet_id{f'.{number}' if number > 1 else ''}" for number, _ in enumerate(zones, 1))
+    return _subnet_refs("machine", zones)
+
+
+def control_subnet_refs(zones: Sequence[str]) -> tuple[str, ...]:
+    """Names of references to the subnet of system machines in each zone: `network.control_subnet_id`, `network.control_subnet_id.2`."""
+    return _subnet_refs("control", zones)
+
+
+def _subnet_refs(purpose: str, zones: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"network.{purpose}_subnet_id{f'.{number}' if number > 1 else ''}" for number, _ in enumerate(zones, 1))
 
 
 def ref(name: str) -> dict[str, str]:

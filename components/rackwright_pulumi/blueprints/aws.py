@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 from pulumi import Input, InvokeOutputOptions, Output, ResourceOptions
 from rackwright.stackplan import IdentityPlan, StackPlan, upstream_layers
+from rackwright.stackplan.refs import control_subnet_refs, machine_subnet_refs
 
 from rackwright_pulumi.aws import CLOUD
 from rackwright_pulumi.aws.cost_alerts import AwsGuard
@@ -228,11 +229,13 @@ class AwsStack:
             values |= {"lustre.id": lustre.id, "lustre.dns_name": lustre.dns_name, "lustre.mount_name": lustre.mount_name}
         if karpenter:
             values |= {"karpenter.queue_name": karpenter.queue_name, "karpenter.node_role_name": karpenter.node_role_name}
-        # Network of machines that are created from within the cluster.
-        zones = dict.fromkeys(zone for plan in self.plan.pools if plan.role == "accelerator" for zone in plan.zones)
-        subnets = [self.network.machine_subnets([zone])[0] for zone in zones]
-        values |= {"network.machine_subnet_id": subnets[0]} if subnets else {}
-        values |= {f"network.machine_subnet_id.{number}": subnet for number, subnet in enumerate(subnets[1:], 2)}
+        # Network of machines and load balancers that are created from within the cluster.
+        for role, subnets_of, refs in (
+            ("accelerator", self.network.machine_subnets, machine_subnet_refs),
+            ("system", self.network.control_subnets, control_subnet_refs),
+        ):
+            zones = list(dict.fromkeys(zone for plan in self.plan.pools if plan.role == role for zone in plan.zones))
+            values |= {name: subnets_of([zone])[0] for name, zone in zip(refs(zones), zones, strict=True)}
         values |= {"network.fabric_group_id": self.network.fabric_group_id} if self.network.fabric_group_id else {}
         values |= {f"identity.{key}.principal": arn for key, arn in roles.items()}
         return values | {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}

@@ -69,7 +69,7 @@ from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.images import image_family
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, HUGE_PAGES, HUGE_PAGES_MIB, ROLE_LABEL
 from rackwright.stackplan.namespaces import ENVOY_NAMESPACE
-from rackwright.stackplan.refs import machine_subnet_refs
+from rackwright.stackplan.refs import control_subnet_refs, machine_subnet_refs
 
 KARPENTER_IMAGE_PIN = "karpenter"
 """Key of the decision's version pins for the image of Karpenter nodes."""
@@ -206,7 +206,7 @@ def _gateway(
     options = context.spec.blueprint.envoy
     if options is None:
         return ()
-    entrance = gateway_entrance(client_ranges(context, network), machine_subnet_refs(zones), certificate(context.each_workload[0]))
+    entrance = gateway_entrance(client_ranges(context, network), control_subnet_refs(zones), certificate(context.each_workload[0]))
     routes = tuple(Route.of(service.context, service.server) for service in services)
     return gateway_objects(context.spec.name, options, routes, entrance)
 
