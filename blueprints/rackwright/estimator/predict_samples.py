@@ -31,7 +31,7 @@ class SamplePrediction:
     @classmethod
     def of(cls, case: SampleCase, c: Calibration) -> "SamplePrediction":
         """Predict one case. Fields of the network are scalars; the others may be arrays."""
-        one = _first(case)
+        one = cast(SampleCase, _scalars(case))
         model = sample_model(one)
         k, classes, group = c.of(model.name, model.kind), model.classes(one), str(one.chip.evidence_group)
         factor = c.factor(model.name, classes, group)  # of the rate
@@ -58,11 +58,6 @@ class SamplePrediction:
 def sample_model(case: SampleCase) -> FittedModel:
     """Return the model of a case of scalars."""
     return next(model for model in sample_rate.MODELS if model.applies(case))
-
-
-def _first(case: SampleCase) -> SampleCase:
-    """Return the first of a case of arrays as scalars."""
-    return cast(SampleCase, _scalars(case))
 
 
 def _scalars(value: Any) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rackwright.catalog.release.chart_images import chart_images
 from rackwright.compile.mirror import CONTAINERS, SEPARATE_IMAGE
 from rackwright.spec.spec import Spec
-from rackwright.stackplan import ReleasePlan, StackPlan
+from rackwright.stackplan import StackPlan
 from rackwright.stackplan.images import mirrored_chart, mirrored_image
 
 SYSTEM_IN_TAG = "The operator adds the system of the node to the tag of the driver."
@@ -43,11 +43,8 @@ def _charts(stack: StackPlan, registry: str) -> Iterator[Artifact]:
     for release in stack.releases:
         chart, digest = release.chart, release.version.partition("@")[2]
         reference = f"{release.repository}/{chart} {release.version}" if release.repository else f"{chart}:{release.version}"
-        yield Artifact("chart", reference, digest, release.name, _chart_in(registry, release))
-
-
-def _chart_in(registry: str, release: ReleasePlan) -> str:
-    return f"{mirrored_chart(release.chart, registry)}:{release.version}" if registry else ""
+        mirror = f"{mirrored_chart(chart, registry)}:{release.version}" if registry else ""
+        yield Artifact("chart", reference, digest, release.name, mirror)
 
 
 def _images(stack: StackPlan, spec: Spec, registry: str) -> Iterator[Artifact]:

@@ -50,7 +50,7 @@ def size_together(
         return replace(
             base,
             rejected=tuple(map(_named, missing[0].rejected, repeat(missing[0].facts.name))),
-            notes=tuple(_fits_nowhere(p) for p in missing),
+            notes=tuple(Note(NoteKind.FITS_NOWHERE, {"workload": p.facts.name}) for p in missing),
         )
     fits, over = _within_budget(base, choice, rerank, whole_bill)
     if not fits:
@@ -116,10 +116,6 @@ def _cost_alone(plan: SizingPlan) -> Note:
     best = plan.fits[0]
     usd = best.cost_usd.p50 if best.cost_usd else 0.0
     return Note(NoteKind.COST_ALONE, {"workload": plan.facts.name, "alone": best.candidate.label, "usd": usd})
-
-
-def _fits_nowhere(plan: SizingPlan) -> Note:
-    return Note(NoteKind.FITS_NOWHERE, {"workload": plan.facts.name})
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ def flux_texts(made: Manifests, stack: str, source: GitSource) -> dict[str, str]
         folder = wave_folder(number)
         bodies = {file.name.replace(".values.", "."): _bodies(file) for file in wave}
         texts |= {f"{folder}/{name}": yaml_text(each) for name, each in bodies.items()}
-        texts[f"{folder}/kustomization.yaml"] = yaml_text([_files(sorted(bodies))])
+        files = {"apiVersion": API, "kind": "Kustomization", "resources": sorted(bodies)}
+        texts[f"{folder}/kustomization.yaml"] = yaml_text([files])
         comments = "".join(f"{line}\n" for line in made.secret_comments) if number == 0 else ""
         texts[f"{FOLDER}/{folder}.yaml"] = comments + yaml_text([_kustomization(stack, number, wave, source)])
     return texts
@@ -35,10 +36,6 @@ def _bodies(file: ManifestFile) -> list[dict[str, Any]]:
     if not file.release:
         return [annotated(file.body, KEPT) if file.body["kind"] in KEPT_KINDS else file.body]
     return [_chart_source(file.release), _helm_release(file.release, file.body)]
-
-
-def _files(names: list[str]) -> dict[str, Any]:
-    return {"apiVersion": API, "kind": "Kustomization", "resources": names}
 
 
 def _kustomization(stack: str, number: int, wave: tuple[ManifestFile, ...], source: GitSource) -> dict[str, Any]:

@@ -6,7 +6,6 @@ They belong to the release, as the pinned versions do.
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from rackwright.catalog.read import DATA, read_table
 from rackwright.catalog.release.columns import OPERATOR_MATRIX
@@ -37,7 +36,7 @@ class OperatorRelease:
 @cache
 def operator_releases(component: str) -> tuple[OperatorRelease, ...]:
     """Rows of `operator_matrix.csv` for an operator, newest first. Raises CatalogError when the file is invalid."""
-    rows = (_release(record) for record in read_table(DATA, OPERATOR_MATRIX))
+    rows = (OperatorRelease(**record) for record in read_table(DATA, OPERATOR_MATRIX))
     return tuple(row for row in rows if row.component == component)
 
 
@@ -50,7 +49,3 @@ def operator_release(component: str, version: str) -> OperatorRelease | None:
 def version_numbers(version: str) -> tuple[int, ...]:
     """Numbers of a version: v26.4.1 is (26, 4, 1)."""
     return tuple(map(int, re.findall(r"[0-9]+", version)))
-
-
-def _release(record: dict[str, Any]) -> OperatorRelease:
-    return OperatorRelease(**record)

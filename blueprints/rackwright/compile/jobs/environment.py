@@ -24,7 +24,8 @@ def environment(job: JobContext) -> list[Body]:
     plain = own | {name: value for name, value in job.run.env.items() if name not in own}
     rank = {"name": "NODE_RANK", "valueFrom": {"fieldRef": {"fieldPath": RANK_FIELD}}}
     ranks = [rank, *([{"name": SLICE_RANK, "valueFrom": {"fieldRef": {"fieldPath": SLICE_FIELD}}}] if job.slices > 1 else [])]
-    secrets = [_from_secret(name) for name in job.spec.workload.secret_variables]
+    references = ((name, {"secretKeyRef": {"name": SECRETS, "key": name}}) for name in job.spec.workload.secret_variables)
+    secrets = ({"name": name, "valueFrom": reference} for name, reference in references)
     return [*ranks, *({"name": name, "value": value} for name, value in plain.items()), *secrets]
 
 
@@ -98,7 +99,3 @@ def planned_variables(job: Launch, checkpoints: str | None, data: str | None) ->
         "DATA_PATH": data,
     }
     return {f"{PREFIX}{name}": str(value) for name, value in values.items() if value not in (None, "")}
-
-
-def _from_secret(variable: str) -> Body:
-    return {"name": variable, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": variable}}}

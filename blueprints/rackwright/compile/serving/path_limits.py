@@ -44,8 +44,4 @@ def path_limit_objects(server: ModelServer) -> tuple[ManifestPlan, ...]:
     if not server.middleware:
         return ()
     body = obj("v1", "ConfigMap", server.middleware, server.namespace, data={MIDDLEWARE_FILE: MIDDLEWARE})
-    return (ManifestPlan(_config_key(server), body),)
-
-
-def _config_key(server: ModelServer) -> str:
-    return f"config.{server.namespace}.open-paths"
+    return (ManifestPlan(f"config.{server.namespace}.open-paths", body),)
