@@ -200,7 +200,7 @@ def test_google_ai_zones_rank_last():
 def test_unsupported_blueprint_on_a_cloud_is_an_error(monkeypatch):
     assert refused(plans.fleet_case({"min_replicas": 0, "scale_to_zero": True})) == ["V-92"]
     assert refused(plans.fleet_case({"engine": "tensorrt-llm"})) == ["C-engine"]
-    assert refused(plans.fleet_case(parallelism=plans.ParallelLayout(tensor=2))) == ["C-wide-replica"]
+    assert refused(gke_plans.wide_fleet_case("a3-megagpu-8g")) == ["C-wide-replica"]
     assert refused(plans.training_case(blueprint={"kind": "box"})) == ["C-nodes"]
     assert refused(plans.tpu_case(machine="g2-standard-12")) == ["C-machine"]
     monkeypatch.delitem(PATHS, (BlueprintKind.BOX, "gcp"))

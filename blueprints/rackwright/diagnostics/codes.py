@@ -5,7 +5,6 @@ CODES = {
     "B-catalog": "a data file of this release is wrong; please report it",
     "C-args": "arguments of a component with an unknown or missing key, or with an Output where a value is needed",
     "C-candidate": "no candidate of the plan has the name",
-    "C-capacity": "a capacity mode in which jobs of the blueprint would never start",
     "C-catalog": "the catalog has no such table or row",
     "C-deployer": "a principal that runs an update, and cannot have or lacks an access entry of the EKS cluster",
     "C-engine": "a model server that this release does not support",

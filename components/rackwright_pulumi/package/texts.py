@@ -20,6 +20,9 @@ INPUTS = {
     "account": "AWS account id (12 digits).",
     "region": "Region of the resources.",
     "project": "Id of the Google Cloud project.",
+    "hostProject": "Host project of the Shared VPC.",
+    "existingEmail": "Email address of an existing service account of the nodes, in place of a new one.",
+    "poolName": "Name of the node pool in its cluster; default: that of the plan.",
     "GcpNetwork.project": 'Id of the Google Cloud project; "" for the provider\'s.',
     "tags": "Tags of every resource, by key.",
     "GcpStorage.tags": _PART.format("tags"),
@@ -141,6 +144,7 @@ OUTPUTS = {
     "subnets": "Names of the subnets, by the network's name in the plan.",
     "topicArn": "ARN of the SNS topic of budget, alarms and reminders.",
     "vpcId": "Id of the network.",
+    "workloadPool": "Workload identity pool of the cluster.",
 }
 ABOUT = {
     "description": "Infrastructure for AI workloads: machines, networks, storage and operators from rackwright plans.",
