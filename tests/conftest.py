@@ -76,11 +76,13 @@ SWEEPS = (
     "program/test_program.py",
     "program/test_teardown.py",
     "properties",
+    "render",
     "report/test_alternatives.py",
     "report/test_report.py",
     "report/test_screen.py",
     "report/test_serving_page.py",
     "simulator/test_data.py",
+    "simulator/test_demo.py",
     "sizing/test_cards.py",
     "sizing/test_economics.py",
     "sizing/test_explanations_agree.py",
@@ -114,6 +116,7 @@ SWEEPS = (
     "workflow/test_next_command.py",
     "workflow/test_running_file_system.py",
     "workflow/test_several_workloads.py",
+    "workflow/test_spec_mistakes.py",
     "workflow/test_version_age.py",
 )
 """Below tests/: sweeps over whole commands and programs, over dozens of sized specs, over every machine, accelerator, example, written

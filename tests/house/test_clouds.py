@@ -41,6 +41,8 @@ def uses_of_one_cloud(text: str) -> list[int]:
 
     Allowed are tables with a row per cloud (`{AWS.name: ...}`), rules of one cloud (`on=AWS`) and rows (`cloud=AWS.name`).
     """
+    if not any(name in text for name in PROFILES):
+        return []
     tree = ast.parse(text)
     imports = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and HOMES & {*(n.module or "").split(".")}]
     imported = {name.asname or name.name for node in imports for name in node.names} & PROFILES
@@ -68,6 +70,8 @@ def test_a_decision_by_a_clouds_name_is_found(code):
 def comparisons_with_owned_clouds(text: str) -> list[int]:
     """Lines that compare a cloud with the name of one whose machines the user owns; `is_owned` of its profile is the decision."""
     owned = {cloud.name for cloud in profiles() if cloud.is_owned}
+    if not any(name in text for name in owned):
+        return []
     compared = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Compare))
     return [node.lineno for node in compared if owned & {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}]
 
