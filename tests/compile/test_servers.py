@@ -3,8 +3,10 @@
 import pytest
 import yaml
 from rackwright import check
+from rackwright.catalog.release.model_servers import published_servers
 from rackwright.compile.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Level
 from rackwright.spec.spec import Spec
 
 from tests import plans, service_plans
@@ -161,3 +163,15 @@ def test_triton_has_a_port_for_metrics_and_a_metric_with_a_label():
     scraped = [rule for m in plan.manifests if m.body["kind"] == "NetworkPolicy" for rule in m.body["spec"].get("ingress", [])]
     assert {"port": 8002, "protocol": "TCP"} in [port for rule in scraped for port in rule.get("ports", [])]
     assert [problem.code for problem in check(plan) if problem.level == "error"] == []
+
+
+@pytest.mark.parametrize("name", published_servers())
+def test_a_published_server_needs_its_name_only(name):
+    """The fleet is that of a spec with the same ports, paths and metrics."""
+    run, row = service_plans.OWN_SERVER["run"], published_servers()[name]
+    metrics = {"queue": row.queue, "path": row.metrics_path} | ({"in_flight": row.in_flight} if row.in_flight else {})
+    metrics |= {"port": row.metrics_port} if row.metrics_port else {}
+    written = {"port": row.port, "health": row.health, "metrics": metrics}
+    named, described = (plans.compiled(plans.eks_fleet_case({"run": run, "server": server})) for server in (name, written))
+    assert named.manifests == described.manifests
+    assert [problem.advice for problem in check(named) if problem.level is Level.ERROR] == []

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag
 
+from rackwright.catalog.release.model_servers import published_servers
 from rackwright.spec.base import PLAIN, Flag, Name, Part, PositiveInt
 from rackwright.spec.media import Audio, BatchData, BatchProgress, Image
 from rackwright.spec.quantity import Count, Money, Percent, RequestPrice, TokenPrice
@@ -22,7 +23,9 @@ from rackwright.spec.workload_parts import (
     Rollout,
     Run,
     SecretRef,
+    Server,
     ServerEndpoint,
+    ServerMetrics,
     Speculation,
     Tokens,
     WeightsFormat,
@@ -137,8 +140,8 @@ class Serve(_Inference):
     """Share of hours without requests, for `rackwright economics`; default: `0 %`."""
     loras: Loras | None = None
     """LoRA adapters served with the base model; they use memory and time."""
-    server: ServerEndpoint | None = None
-    """Port, health path and metrics of a server of your own in `run.image`."""
+    server: Server | None = None
+    """Server of your own in `run.image`: the name of one whose port, health path and metrics are published, or these."""
     latency: LatencyGoal | None = None
     """Limit of the time until an image, a transcript or an embedding is complete."""
     ttft: LatencyGoal | None = None
@@ -165,6 +168,15 @@ class Serve(_Inference):
     """Spending before the first request, such as training or servers, for the payback time."""
     api_key: SecretRef | None = None
     """API key that clients send as bearer token, from a secret."""
+
+    @property
+    def endpoint(self) -> ServerEndpoint | None:
+        """Where a server of your own answers; None for vLLM and SGLang."""
+        if not isinstance(self.server, str):
+            return self.server
+        row = published_servers()[self.server]
+        metrics = ServerMetrics(queue=row.queue, in_flight=row.in_flight or None, path=row.metrics_path, port=row.metrics_port)
+        return ServerEndpoint(metrics=metrics, port=row.port, health=row.health)
 
     @property
     def secret_variables(self) -> dict[str, SecretRef]:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from rackwright.spec.base import PLAIN, Flag, Id, Name, Part, PositiveInt, Text, Uri, Variable
+from rackwright.spec.base import MAPPING, PLAIN, Flag, Id, Name, Part, PositiveInt, Text, Uri, Variable, plain_or_mapping
 from rackwright.spec.quantity import Count, Duration, MeasuredRate, Percent, Size, TokenLength
 
 auto_or_quantity = Discriminator(lambda value: "<auto>" if value == "auto" else PLAIN)
@@ -218,6 +218,12 @@ class ServerEndpoint(Part):
     """Port on which it listens; pods that are not root cannot open lower ones."""
     health: UrlPath = "/health"
     """Path that answers 200 when the model is loaded."""
+
+
+Server = Annotated[
+    Annotated[Literal["triton", "triton-tensorrt-llm", "trtllm-serve"], Tag(PLAIN)] | Annotated[ServerEndpoint, Tag(MAPPING)],
+    plain_or_mapping,
+]
 
 
 class MeasuredRun(Part):

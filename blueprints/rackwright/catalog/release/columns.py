@@ -63,3 +63,12 @@ FABRIC_ENVIRONMENT = sourced_table(
 )
 
 PREFLIGHT_LIMITS = sourced_table("preflight_limits.csv", "name", same(text, "name value"), same(words, "notes"))
+
+MODEL_SERVERS = sourced_table(
+    "model_servers.csv",
+    "name",
+    same(text, "name health metrics_path queue"),
+    same(count, "port"),
+    same(maybe(count), "metrics_port"),
+    same(words, "in_flight notes"),
+)

@@ -144,7 +144,7 @@ def _command(context: CompileContext, model: str) -> tuple[str, ...]:
 
 def _endpoint(context: CompileContext) -> dict[str, Any]:
     """Where the server answers, and its metrics: those of the spec for a server of its own."""
-    server = context.serve.server
+    server = context.serve.endpoint
     if server is None:
         return {"engine_metrics": SGLANG_METRICS if is_sglang(context) else VLLM_METRICS}
     metrics = EngineMetrics(server.metrics.queue, server.metrics.in_flight or "")

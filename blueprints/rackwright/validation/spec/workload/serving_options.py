@@ -7,7 +7,7 @@ from rackwright.diagnostics.rule import Violation
 from rackwright.estimator.launch_flags import VLLM_RANKS
 from rackwright.estimator.serving.speculation import MAX_ACCEPTANCE
 from rackwright.spec.workload import Batch, Serve
-from rackwright.spec.workload_parts import Disaggregation
+from rackwright.spec.workload_parts import Disaggregation, ServerEndpoint
 from rackwright.stackplan.labels import SERVER_PORT
 from rackwright.validation.spec.registry import SpecContext, rule
 
@@ -153,7 +153,8 @@ def updates_reach_one_replica(context: SpecContext) -> Iterator[Violation]:
 def ports_of_a_server_differ(context: SpecContext) -> Iterator[Violation]:
     """Ports of a service differ: `metrics.port` is neither the port of the server nor 8000, on which clients reach the service."""
     for at, workload in context.each(Serve):
-        port = workload.server.metrics.port if workload.server else None
-        if port is not None and port in (workload.server.port, SERVER_PORT):
-            fix = "leave it out, if the server publishes its metrics on that port" if port == workload.server.port else "set another port"
+        server = workload.server if isinstance(workload.server, ServerEndpoint) else None
+        port = server.metrics.port if server else None
+        if server and port is not None and port in (server.port, SERVER_PORT):
+            fix = "leave it out, if the server publishes its metrics on that port" if port == server.port else "set another port"
             yield Violation(at / "server" / "metrics" / "port", fix, f"The service has port {port} twice")
