@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / ".cache" / "demo"
 STACKS = (
     *("mistral-7b-qlora", "llama-70b-sft", "llama-70b-onprem", "chat-serve"),
-    *("chat-eks", "assistant-eks", "chat-onprem", "gemma-pretrain", "llama-70b-gke"),
+    *("chat-eks", "assistant-eks", "chat-onprem", "gemma-pretrain", "llama-70b-gke", "mistral-7b-gce"),
 )
 HOW = "install it (https://www.pulumi.com/docs/install) and run `make demo` again"
 out = Console(width=min(Console().width, 100) if sys.stdout.isatty() else 100, highlight=False)
