@@ -28,6 +28,7 @@ MACHINE_KINDS = {
 DISAGGREGATION = "https://docs.vllm.ai/en/v0.27.0/features/disagg_prefill/"
 QUANTIZED_CACHE = "https://docs.vllm.ai/en/v0.27.0/features/quantization/quantized_kvcache/"
 PICKER = "https://gateway-api-inference-extension.sigs.k8s.io/implementations/model-servers/"
+NVLINK_DOMAINS = "https://docs.cloud.google.com/ai-hypercomputer/docs/placement-policy-and-workload-policy"
 WORKLOAD = At() / "workloads" / 0
 
 
@@ -56,6 +57,12 @@ def _machine(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     if not machine.orderable:
         why = f"it is a part of {machine.unit_machine}" if machine.unit_machine else "no instance type name is published"
         yield Problem("C-machine", f"{machine.name} cannot be ordered: {why}", WORKLOAD, "choose another candidate")
+    if domain > machine.accelerator_count and profile(machine.cloud).managed_kubernetes == GKE:
+        reason = (
+            f"NVLink joins {domain} GPUs of {machine.name} over several machines, which Google Cloud places together by a workload policy; "
+            "a box has one machine"
+        )
+        yield Problem("C-machine", reason, WORKLOAD, "choose another candidate", link=NVLINK_DOMAINS)
     if machine.no_box_image:
         reason = f"No pinned image supports {machine.name}: {machine.no_box_image}"
         yield Problem("C-image", reason, At() / "blueprint" / "kind", "choose another candidate")
