@@ -10,7 +10,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan import BlueprintKind
 from rackwright.validation.stack import check
 
-from tests import gce_plans, plans
+from tests import gce_plans, gke_plans, plans
 from tests.compile.found import manifest
 
 

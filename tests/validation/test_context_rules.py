@@ -12,6 +12,7 @@ from rackwright.spec.workload_parts import Run, SecretRef
 from rackwright.validation.stack import StackContext, check, stack_problems
 
 from tests import plans
+from tests.gce_plans import gce_box_case
 
 SPEC, SIZING, FIT = plans.training_case()
 STACK = plans.compiled((SPEC, SIZING, FIT))
@@ -156,3 +157,10 @@ def test_what_is_missing_names_the_outage_of_a_running_fleet():
     assert "Clients of a running fleet must send the key before the update" in key
     assert "The update of a running fleet closes port 80 and opens 443" in tls
     assert "Move clients to https when it ends" in tls
+
+
+def test_the_cost_goal_of_a_box_on_google_cloud_has_no_budget():
+    spec, _, fit = case = gce_box_case()
+    plan, goal = plans.compiled(case), spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_cost": 60.0})})
+    codes = {known: [p.code for p in stack_problems(StackContext(plan, CATALOG, spec=s, fit=fit))] for known, s in enumerate((spec, goal))}
+    assert codes == {0: [], 1: ["R-116"]}

@@ -245,16 +245,17 @@ class Blueprint(Part):
         Annotated[Literal["nobody", "anywhere"], Tag(PLAIN)] | Annotated[tuple[Text, ...], Tag("<list>")],
         Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),
     ] = "nobody"
-    """Networks that may open SSH to a box, which has no public address: peered networks or a VPN. Session Manager needs no entry. Boxes on
-    AWS only (N-17)."""
+    """Networks that may open SSH to a box, which has no public address: peered networks or a VPN. Session Manager and, on
+    Google Cloud, Identity-Aware Proxy need no entry. Boxes only (N-17)."""
     storage: Storage = "auto"
     """Shared file system of the nodes; `auto`: FSx for Lustre or Managed Lustre, or only a bucket where the run costs less. Clouds
     only (N-21)."""
     safety: Safety = Safety()
-    """Protections of data and cost; AWS only (N-15)."""
+    """Protections of data and cost; AWS, and boxes (N-15)."""
     notify: tuple[Receiver, ...] = ()
     """Receivers of alerts: email addresses, Slack channels and webhooks. AWS sends budget, idle machines and the end of `ttl` to the email
-    addresses. Alerts of the cluster go to Slack, webhooks and, with `smtp`, to the email addresses (N-16)."""
+    addresses, Google Cloud a box that is idle and has not stopped. Alerts of the cluster go to Slack, webhooks and, with `smtp`, to the
+    email addresses (N-16)."""
     smtp: Smtp | None = None
     """Mail server for alerts of the cluster; default: none, and email addresses receive no alerts of the cluster."""
     monitoring: Monitoring = Monitoring()

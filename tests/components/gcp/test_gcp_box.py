@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 from rackwright.stackplan import CapacityPlan, DiskPlan, VersionPins
@@ -184,3 +185,12 @@ def test_its_outputs_connect_through_the_proxy():
     outputs = graph("gce-box").one("rackwright:index:Box").outputs
     assert outputs["connectCommand"].endswith("--project my-project --zone us-central1-b --tunnel-through-iap")
     assert set(outputs["bucketNames"]) == {"data", "checkpoints"}
+
+
+def test_the_example_of_the_guide_runs():
+    text = (Path(__file__).parents[3] / "docs" / "gcp.md").read_text(encoding="utf-8")
+    code = text.split("### GcpBox")[1].split("```python\n")[1].split("```")[0]
+    made = record(lambda: exec(code, {}))
+    assert not misfits(made)
+    assert made.outputs["connect"].endswith("--zone us-central1-a --tunnel-through-iap")
+    assert not made.by_type(ALERT)
