@@ -21,7 +21,7 @@ COUNTS = {
     "accelerators.csv": 41 + 3 + 50,  # three that only the EC2 API names: V520, AI100, Inferentia1; fifty of published runs
     "aws_families.csv": 30,
     "aws_machines.csv": 92,
-    "gcp_machines.csv": 35,
+    "gcp_machines.csv": 35 + 4,  # four of N1 with attached T4
     "tpu_slices.csv": 190,
     "servers.csv": 8,
 }

@@ -193,6 +193,11 @@ class PoolPlan:
     """How replicas share its accelerators; None: each has whole ones."""
 
     @property
+    def machine_type(self) -> str:
+        """The cloud's name of the machine type, without the accelerators that are attached to it."""
+        return self.machine.partition("+")[0]
+
+    @property
     def pod_resource(self) -> str:
         """Resource of the accelerators or their parts that pods request."""
         return self.sharing.resource if self.sharing else self.resource

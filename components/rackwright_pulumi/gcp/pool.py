@@ -164,7 +164,7 @@ def _interfaces(plan: PoolPlan, args: GcpPoolArgs) -> NodePoolNetworkConfigArgs:
 def _node(plan: PoolPlan, args: GcpPoolArgs) -> NodePoolNodeConfigArgs:
     ssd = NodePoolNodeConfigEphemeralStorageLocalSsdConfigArgs(local_ssd_count=plan.local_ssd_count) if plan.local_ssd_count else None
     return NodePoolNodeConfigArgs(
-        machine_type=plan.machine,
+        machine_type=plan.machine_type,
         image_type=IMAGES[plan.image],
         disk_type=DISK_TYPES[plan.disk.kind],
         disk_size_gb=plan.disk.size_gib,
