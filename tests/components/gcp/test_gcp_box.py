@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from rackwright.stackplan import CapacityPlan, DiskPlan, VersionPins
+from rackwright_pulumi.policies import broken
 from rackwright_pulumi.testing import Graph, record
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -41,6 +42,7 @@ def box_graph(**changes) -> Graph:
 def test_the_sdk_accepts_every_input(name):
     assert not misfits(graph(name))
     assert not graph(name).unregistered()
+    assert not broken(graph(name))
 
 
 @pytest.mark.parametrize(("name", "token"), [("gce-box", INSTANCE), ("gce-box-rdma", INSTANCE), ("gce-box-flex", TEMPLATE)])
