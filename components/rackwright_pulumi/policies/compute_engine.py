@@ -14,7 +14,8 @@ from rackwright_pulumi.resource_graph import Node
 GCE_INSTANCE = "gcp:compute/instance:Instance"
 GCE_TEMPLATE = "gcp:compute/instanceTemplate:InstanceTemplate"
 FIREWALL = "gcp:compute/firewall:Firewall"
-GPU_SERIES = ("a2-", "a3-", "a4-", "a4x-", "g2-", "g4-")
+HAS_GPUS = re.compile(r"^[^-]+-[a-z]+gpu-")
+"""Machine types that have GPUs by their names; the series for inference are not recognised."""
 FLEX_RUN_S = (600, 604_800)
 """https://docs.cloud.google.com/ai-hypercomputer/docs/create/create-mig"""
 EVERYONE = ("0.0.0.0/0", "::/0")
@@ -63,16 +64,16 @@ def flex_start_has_an_end(view: GraphView) -> Iterator[Violation]:
 
 @rule("V-79", Level.ERROR, "https://docs.cloud.google.com/compute/docs/gpus#host-maintenance")
 def accelerator_machines_terminate(view: GraphView) -> Iterator[Violation]:
-    """Machines with GPUs are terminated at host maintenance, and only N1 takes attached ones."""
+    """Machines with GPUs are terminated at host maintenance, and machine types that have GPUs take no attached ones."""
     for node, inputs in _machines(view):
         name, attached = str(inputs.get("machineType", "")).rpartition("/")[2], inputs.get("guestAccelerators") or []
-        maintenance = (inputs.get("scheduling") or {}).get("onHostMaintenance")
-        if (attached or name.startswith(GPU_SERIES)) and maintenance != "TERMINATE":
+        maintenance, has_own = (inputs.get("scheduling") or {}).get("onHostMaintenance"), bool(HAS_GPUS.match(name))
+        if (attached or has_own) and maintenance != "TERMINATE":
             message = f"{name} has GPUs, and onHostMaintenance is {maintenance or 'not set'}"
             yield violation(node, ("scheduling", "onHostMaintenance"), message, "set it to TERMINATE")
-        if attached and not name.startswith("n1-"):
-            message = f"{attached[0].get('type')} is attached to {name}; GPUs can be attached to N1 only"
-            yield violation(node, ("guestAccelerators",), message, "remove it, or use an N1 machine type")
+        if attached and has_own:
+            message = f"{attached[0].get('type')} is attached to {name}, which has its own GPUs"
+            yield violation(node, ("guestAccelerators",), message, "remove it, or use a general-purpose machine type")
 
 
 @rule("V-80", Level.ERROR, "https://docs.cloud.google.com/firewall/docs/firewalls")

@@ -106,7 +106,7 @@ def _scheduling(settings: MachineSettings) -> InstanceSchedulingArgs:
 
 
 def _attached(settings: MachineSettings) -> list[InstanceGuestAcceleratorArgs] | None:
-    """Accelerators of N1; other machine types have theirs: https://docs.cloud.google.com/compute/docs/gpus/create-gpu-vm-general-purpose"""
+    """Accelerators that the machine type does not have: https://docs.cloud.google.com/compute/docs/gpus/create-gpu-vm-general-purpose"""
     plan = settings.plan
     if not plan.attached_accelerator:
         return None

@@ -10,7 +10,7 @@ from rackwright.stackplan import NicPlan, StackPlan
 from rackwright.validation.stack.registry import StackContext, catalog_rule, context_rule, rule
 
 BOX = At() / "box"
-ATTACHED = "https://docs.cloud.google.com/compute/docs/gpus#n1-gpus"
+ATTACHED = "https://docs.cloud.google.com/compute/docs/gpus/create-gpu-vm-general-purpose"
 RDMA_MACHINES = "https://docs.cloud.google.com/ai-hypercomputer/docs/create/create-vm"
 METADATA = "https://docs.cloud.google.com/compute/docs/metadata/overview#limitations"
 METADATA_VALUE_BYTES = 256 * 1024
@@ -18,17 +18,18 @@ BUDGETS = "https://docs.cloud.google.com/billing/docs/how-to/budgets"
 
 
 @catalog_rule("V-79", Level.ERROR, ATTACHED, on=GCP)
-def accelerators_are_attached_to_n1_only(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Compute Engine attaches GPUs to N1 machines; other machine types have theirs, and accept no others."""
+def accelerators_are_attached_where_possible(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """GPUs are attached to machine types without any; other machine types have theirs, and accept no others."""
     box, at = plan.box, BOX / "attached_accelerator"
     machine = catalog.machine_by_name.get(box.machine) if box else None
     if box is None or machine is None:
         return
-    is_n1 = machine.family == "N1"
-    if box.attached_accelerator and not is_n1:
+    takes_them = box.machine_type != box.machine
+    if box.attached_accelerator and not takes_them:
+        possible = sorted(row.name for row in catalog.machines if row.cloud == plan.place.cloud and "+" in row.name)
         message = f"{box.machine} has its own accelerators; {box.attached_accelerator} cannot be attached to it"
-        yield Violation(at, "remove it, or use an N1 machine", message)
-    if is_n1 and machine.gke_accelerator_label != box.attached_accelerator:
+        yield Violation(at, f"remove it, or use {' or '.join(possible[:2]) or 'another machine'}", message)
+    if takes_them and machine.gke_accelerator_label != box.attached_accelerator:
         found = box.attached_accelerator or "no accelerator"
         message = f"The plan attaches {found} to {box.machine_type}, and was sized with {machine.gke_accelerator_label}"
         yield Violation(at, f"set it to {machine.gke_accelerator_label}", message)
@@ -56,7 +57,7 @@ def rdma_machines_have_every_interface(plan: StackPlan, catalog: Catalog) -> Ite
 
 @catalog_rule("V-241", Level.ERROR, "https://docs.cloud.google.com/compute/docs/disks/hyperdisks#machine-type-support", on=GCP)
 def disks_fit_the_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Compute Engine attaches a kind of disk to the machine families that support it: A3 Ultra and newer take Hyperdisk only."""
+    """Compute Engine attaches a kind of disk to the machine families that support it; newer families take Hyperdisk only."""
     box = plan.box
     machine = catalog.machine_by_name.get(box.machine) if box else None
     if box is None or machine is None:
@@ -82,7 +83,7 @@ def startup_script_fits(plan: StackPlan) -> Iterator[Violation]:
 
 @catalog_rule("V-243", Level.ERROR, "https://docs.cloud.google.com/compute/docs/disks/local-ssd#choose_number_local_ssds", on=GCP)
 def local_ssds_can_be_chosen(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Local SSDs are added to machine types that let the user choose, in the numbers of the type; A3 and newer have theirs."""
+    """Local SSDs are added to machine types that let the user choose, in the numbers of the type; others have theirs."""
     box = plan.box
     machine = catalog.machine_by_name.get(box.machine) if box else None
     if box is None or machine is None or not box.local_ssd_count or box.local_ssd_count in machine.local_nvme_choices:
