@@ -82,10 +82,19 @@ def queued_case(machine: str = "a3-megagpu-8g"):
     return gke_training_case(machine, place=GCP | {"capacity": {"ordered": ["flex-start"]}}, capacity="flex-start")
 
 
+def gke_plan_with_alerts():
+    """A training cluster with a budget, recipients and no date of expiry."""
+    given, plan, chosen = gke_training_case(place=GCP | {"billing_account": "012345-6789AB-CDEF01"})
+    blueprint = given.blueprint.model_copy(update={"notify": ("ml@example.com",), "ttl": None})
+    goals = given.goals.model_copy(update={"max_cost": 9000.0})
+    return compiled((given.model_copy(update={"blueprint": blueprint, "goals": goals}), plan, chosen))
+
+
 GKE = {
     "gke-tcpx": lambda: compiled(gke_training_case("a3-highgpu-8g")),
     "gke-tcpxo": lambda: compiled(gke_training_case()),
     "gke-lustre": lambda: compiled(gke_training_case(blueprint={"storage": "lustre"})),
+    "gke-alerts": gke_plan_with_alerts,
     "gke-roce": lambda: compiled(gke_training_case("a3-ultragpu-8g", capacity="spot")),
     "gke-tpu-fleet": lambda: compiled(tpu_fleet_case({"run": {"image": SERVER}})),
     "gke-tpu-queued": lambda: compiled(queued_tpu_case()),

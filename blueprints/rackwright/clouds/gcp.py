@@ -44,8 +44,8 @@ GCP = CloudProfile(
     has_bucket_folders=True,
     supports=frozenset(
         {
-            *("blueprint.cluster", "blueprint.gateway", "blueprint.pools", "blueprint.safety", "blueprint.ssh_from", "blueprint.storage"),
-            *("box.alerts", "capacity.calendar", "capacity.fallback", "capacity.reservation"),
+            *("blueprint.cluster", "blueprint.gateway", "blueprint.notify", "blueprint.pools", "blueprint.safety", "blueprint.ssh_from"),
+            *("blueprint.storage", "box.alerts", "capacity.calendar", "capacity.fallback", "capacity.reservation", "cluster.alerts"),
             *("key", "layers", "network.cidr", "network.existing", "permissions_boundary", "role", "roles"),
             *("quotas", "serve.multi_node", "serve.sharing"),
         }

@@ -12,7 +12,7 @@ REMINDER_DAYS = (7, 1, 0)
 """Days before the expiry date."""
 REMINDER_TIME = "T08:00:00"
 """UTC: morning in Europe, before the working day in America."""
-IDLE_MINUTES = {BlueprintKind.TRAINING_CLUSTER: 60, BlueprintKind.INFERENCE_FLEET: 1440}
+IDLE_MINUTES = {BlueprintKind.TRAINING_CLUSTER: 60, BlueprintKind.TPU_POD: 60, BlueprintKind.INFERENCE_FLEET: 1440}
 """A fleet keeps its minimum replicas at night, so only a whole idle day raises an alarm. CloudWatch evaluates at most one day
 (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/AlarmThatSendsEmail.html)."""
 IDLE_CORES, IDLE_MIN_PERCENT = 0.5, 2.0
@@ -20,8 +20,10 @@ IDLE_CORES, IDLE_MIN_PERCENT = 0.5, 2.0
 
 
 def with_cost_alerts(context: CompileContext, plan: StackPlan) -> StackPlan:
-    """The plan with cost alerts: on AWS, whose key serves their topic, and for a box on Google Cloud, which has neither budget nor
-    reminders (R-117). Without idle alarm a box has no idle stop."""
+    """The plan with cost alerts: on AWS, whose key serves their topic, and on Google Cloud, which has no reminders; a box has no budget
+    there (R-117). Without idle alarm a box has no idle stop."""
+    if plan.cluster and supports(plan.place.cloud, "cluster.alerts"):
+        return _with_project_alerts(context, plan)
     has_alerts = profile(plan.place.cloud).has_cost_alerts
     box = plan.box
     if not has_alerts and not (box and supports(plan.place.cloud, "box.alerts")):
@@ -36,6 +38,20 @@ def with_cost_alerts(context: CompileContext, plan: StackPlan) -> StackPlan:
         key=replace(plan.key, serves=(*plan.key.serves, "alarms")),
         box=box,
     )
+
+
+def _with_project_alerts(context: CompileContext, plan: StackPlan) -> StackPlan:
+    """The plan with alerts of a cluster on Google Cloud, where the spec names recipients or a billing account for the budget.
+
+    Cloud Monitoring has no one-time reminders, and a budget belongs to a billing account (R-124).
+    """
+    account = context.place.billing_account or ""
+    if not (context.spec.blueprint.emails or account):
+        return plan
+    guard = cost_alerts_plan(context, plan.kind)
+    budget = guard.budget_usd_per_month if account else None
+    services = (*plan.services, "budgets") if budget is not None else plan.services
+    return replace(plan, guard=replace(guard, budget_usd_per_month=budget, reminders=(), billing_account=account), services=services)
 
 
 def cost_alerts_plan(context: CompileContext, kind: BlueprintKind) -> CostAlertsPlan:

@@ -11,6 +11,7 @@ from rackwright.spec.quantity import Duration, Money, UnitPrice
 
 CloudName = Annotated[str, OneOf(names)]
 SellerName = Annotated[str, OneOf(sellers)]
+BillingAccount = Annotated[str, Field(pattern=r"^[0-9A-F]{6}(-[0-9A-F]{6}){2}$", description="such as 012345-6789AB-CDEF01")]
 Project = Annotated[str, Field(pattern=r"^[a-z][-a-z0-9:.]{4,61}[a-z0-9]$", description="lower-case letters, digits, dashes; 6 at least")]
 
 
@@ -252,6 +253,8 @@ class Place(Part):
     """AWS account ID; the provider rejects credentials of any other account."""
     project: Project | None = None
     """Google Cloud project ID."""
+    billing_account: BillingAccount | None = None
+    """Google Cloud billing account of the project, in US dollars, for a budget from `goals.max_cost`; without it there is no budget."""
     role: Deployer | None = None
     """ARN of the role that the provider assumes to build the stack, or email address of the service account that it acts as."""
     permissions_boundary: Arn | None = None

@@ -70,7 +70,7 @@ class CostAlertsPlan:
 
     budget_usd_per_month: for all resources with the stack's tag; None: no budget. alert_percents: thresholds, the last also on the
     forecast. emails: recipients; the topic exists without any. idle_minutes: time below idle_cpu_percent; None: no idle alarm.
-    expires_on: ISO date. reminders: (days before expiry, UTC time such as 2026-12-05T08:00:00).
+    expires_on: ISO date. reminders: (days before expiry, UTC time such as 2026-12-05T08:00:00). billing_account: of the budget (GCP).
     """
 
     budget_usd_per_month: float | None = None
@@ -80,3 +80,4 @@ class CostAlertsPlan:
     idle_cpu_percent: float = 2.0
     expires_on: str = ""
     reminders: tuple[tuple[int, str], ...] = ()
+    billing_account: str = ""

@@ -17,6 +17,7 @@ LATER = {
     "admins": [],
     "audio": None,
     "batch_size": None,
+    "billing_account": None,
     "calibration": None,
     "certificates": [],
     "chunked_prefill": None,

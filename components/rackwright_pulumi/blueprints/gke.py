@@ -13,6 +13,7 @@ from rackwright.stackplan import PoolPlan, StackPlan
 from rackwright_pulumi.blueprints.gke_layers import GkeLayers
 from rackwright_pulumi.gcp import CLOUD
 from rackwright_pulumi.gcp.cluster import GcpCluster
+from rackwright_pulumi.gcp.cost_alerts import GcpGuard
 from rackwright_pulumi.gcp.existing_cluster import GcpExistingCluster, GcpExistingClusterArgs
 from rackwright_pulumi.gcp.exports import (
     AcceleratorNetworks,
@@ -84,6 +85,7 @@ class GkeParts(GkeLayers):
         self.pools = {pool.name: self.build_pool(pool, cluster) for pool in self.plan.pools}
         grants = self.build_grants(self.number, cluster)
         self.identities = {"principals": dict(grants.principals), "accounts": dict(grants.accounts)}
+        self.guard = self.build_guard(cluster)
         return cluster
 
     def read_cluster(self) -> ExportedCluster | None:
@@ -253,6 +255,24 @@ class GkeParts(GkeLayers):
                 "project_number": number,
                 "workload_pool": cluster.workload_pool,
                 "bucket_names": self.storage.bucket_names,
+            },
+            self.child_opts,
+        )
+
+    def build_guard(self, cluster: Cluster) -> GcpGuard | None:
+        """Cost alerts; None for a plan without them."""
+        if self.plan.guard is None:
+            return None
+        return GcpGuard(
+            child(self.name, "guard"),
+            {
+                "guard": self.plan.guard,
+                "stack": self.plan.name,
+                "project": self.network.project,
+                "project_number": self.number,
+                "cluster_name": cluster.cluster_name,
+                "pools": [plan.name for plan in self.plan.pools if plan.role == "accelerator"],
+                "tags": self.plan.tags,
             },
             self.child_opts,
         )

@@ -118,10 +118,7 @@ TABLE = (
     NotYet("N-14", "blueprint.nodes outside AWS", _blueprint("nodes", Nodes()), "leave it out"),
     NotYet("N-15", "blueprint.safety on this cloud", _safety, "leave it out"),
     NotYet(
-        "N-16",
-        "An e-mail address in blueprint.notify outside AWS without blueprint.smtp",
-        _mail,
-        "set `smtp`, or use slack or webhook; a box on Google Cloud (`kind: box`) needs none of them",
+        "N-16", "An e-mail address in blueprint.notify on own servers without blueprint.smtp", _mail, "set `smtp`, or use slack or webhook"
     ),
     NotYet("N-17", "ssh_from without a box", _ssh, "leave it out, and use Session Manager"),
     NotYet(

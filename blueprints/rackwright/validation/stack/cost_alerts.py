@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rackwright.clouds import AWS, profile
+from rackwright.clouds import AWS, GCP, profile
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import BlueprintKind, StackPlan
@@ -82,7 +82,8 @@ def alerts_have_recipients(plan: StackPlan) -> Iterator[Violation]:
     """Budgets, alarms and expiry reminders have at least one recipient."""
     guard = plan.guard
     if guard and not guard.emails and (guard.budget_usd_per_month is not None or guard.idle_minutes is not None or guard.reminders):
-        fix = "set `blueprint.notify` to an email address, or subscribe to the topic"
+        further = ", or subscribe to the topic" if profile(plan.place.cloud).has_cost_alerts else ""
+        fix = f"set `blueprint.notify` to an email address{further}"
         yield Violation(At() / "guard" / "emails", fix, "No alert recipients are configured")
 
 
@@ -93,7 +94,28 @@ def budget_is_set(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "guard" / "budget_usd_per_month", "set goals.max_cost", "The spec has no cost goal, so no budget is created")
 
 
-@rule("R-38", Level.WARNING, "https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html")
+@rule("R-124", Level.WARNING, "https://docs.cloud.google.com/billing/docs/how-to/budgets", on=GCP)
+def google_budget_is_set(plan: StackPlan) -> Iterator[Violation]:
+    """A budget on Google Cloud needs a cost goal and the billing account of the project."""
+    if plan.cluster is None or plan.guard is None or plan.guard.budget_usd_per_month is not None:
+        return
+    at = At() / "guard" / "budget_usd_per_month"
+    if plan.guard.billing_account:
+        yield Violation(at, "set goals.max_cost", "The spec has no cost goal, so no budget is created")
+    else:
+        fix = "set infra.any_of[].billing_account; `gcloud billing projects describe PROJECT` shows it"
+        yield Violation(at, fix, "The spec names no billing account, so no budget is created")
+
+
+@rule("R-125", Level.WARNING, "https://docs.cloud.google.com/monitoring/alerts", on=GCP)
+def expiry_has_no_reminder(plan: StackPlan) -> Iterator[Violation]:
+    """Cloud Monitoring has no one-time reminders, so a stack with alerts expires without one."""
+    if plan.cluster and plan.guard and plan.expires_on and not plan.guard.reminders:
+        fix = f"put {plan.expires_on} in your calendar; the next update warns once the date has passed"
+        yield Violation(At() / "guard" / "expires_on", fix, f"No reminder is sent before the stack expires on {plan.expires_on}")
+
+
+@rule("R-38", Level.WARNING, "https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html", on=AWS)
 def alerts_can_use_the_key(plan: StackPlan) -> Iterator[Violation]:
     """Budgets and CloudWatch must be allowed to use the key of the encrypted alert topic; without permission alerts are lost silently."""
     if plan.guard and plan.key.existing_arn:

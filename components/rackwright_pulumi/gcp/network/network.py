@@ -40,6 +40,7 @@ SERVICES = {
     "secrets": "secretmanager",
     "private-services": "servicenetworking",
     "file-system": "lustre",
+    "budgets": "billingbudgets",
 }
 """Name in the plan to the API."""
 PROTOCOLS = ("tcp", "udp", "icmp")
