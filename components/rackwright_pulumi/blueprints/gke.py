@@ -95,7 +95,7 @@ class GkeParts(GkeLayers):
         upstream, plans = self.required_upstream, self.plan.identities
         named = {"principals": plans, "accounts": [plan for plan in plans if plan.existing_arn]}
         self.identities = {k: {plan.key: upstream.value("identities", k, plan.key) for plan in those} for k, those in named.items()}
-        return ExportedCluster.from_upstream(upstream)
+        return ExportedCluster.from_upstream(upstream, self.plan.cluster)
 
     @property
     def outputs(self) -> dict[str, Any]:

@@ -96,6 +96,8 @@ class GcpCluster(pulumi.ComponentResource):
     endpoint: Output[str]
     workload_pool: Output[str]
     """Known after the cluster created it; earlier grants to it fail."""
+    certificate_authority: Output[str] | None
+    """Of the IP endpoint; None for the DNS endpoint"""
     kubeconfig: Output[str]
     kubeconfig_command: Output[str]
 
@@ -107,8 +109,8 @@ class GcpCluster(pulumi.ComponentResource):
         self.cluster_name, self.cluster_id, self.project = cluster.name, cluster.id, cluster.project
         self.workload_pool = cluster.workload_identity_config.workload_pool
         _access(self, name, plan, cluster.project)
-        self.endpoint, authority = _address(cluster, plan)
-        self.kubeconfig = kubeconfig(cluster.name, self.endpoint, authority)
+        self.endpoint, self.certificate_authority = _address(cluster, plan)
+        self.kubeconfig = kubeconfig(cluster.name, self.endpoint, self.certificate_authority)
         self.kubeconfig_command = kubeconfig_command(cluster.name, cluster.location, cluster.project, plan.api_scope)
         self.register_outputs({"clusterName": cluster.name, "endpoint": self.endpoint, "kubeconfigCommand": self.kubeconfig_command})
 

@@ -29,6 +29,7 @@ class GcpExistingCluster(pulumi.ComponentResource):
     project: Output[str]
     endpoint: Output[str]
     workload_pool: Output[str]
+    certificate_authority: Output[str] | None
     kubeconfig: Output[str]
     kubeconfig_command: Output[str]
 
@@ -40,12 +41,11 @@ class GcpExistingCluster(pulumi.ComponentResource):
         found = get_cluster_output(
             name=given, location=location, project=args["project"], skip_node_pool_refresh=True, opts=InvokeOutputOptions(parent=self)
         )
-        authority: Output[str] | None = found.master_auths[0].cluster_ca_certificate
-        self.endpoint = found.endpoint
+        self.endpoint, self.certificate_authority = found.endpoint, found.master_auths[0].cluster_ca_certificate
         if plan.api_scope == "internet":
-            self.endpoint, authority = found.control_plane_endpoints_configs[0].dns_endpoint_configs[0].endpoint, None
+            self.endpoint, self.certificate_authority = found.control_plane_endpoints_configs[0].dns_endpoint_configs[0].endpoint, None
         self.cluster_name, self.cluster_id, self.project = found.name, found.id, Output.from_input(args["project"])
         self.workload_pool = found.workload_identity_configs[0].workload_pool
-        self.kubeconfig = kubeconfig(found.name, self.endpoint, authority)
+        self.kubeconfig = kubeconfig(found.name, self.endpoint, self.certificate_authority)
         self.kubeconfig_command = kubeconfig_command(found.name, location, args["project"], plan.api_scope)
         self.register_outputs({"clusterName": self.cluster_name, "endpoint": self.endpoint, "kubeconfigCommand": self.kubeconfig_command})

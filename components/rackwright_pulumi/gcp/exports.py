@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi import Input, Output
-from rackwright.stackplan import BucketPlan, NetworkPlan
+from rackwright.stackplan import BucketPlan, ClusterPlan, NetworkPlan
 
 from rackwright_pulumi.gcp.cluster import GcpCluster
 from rackwright_pulumi.gcp.existing_cluster import GcpExistingCluster
+from rackwright_pulumi.gcp.kubeconfig import kubeconfig
 from rackwright_pulumi.gcp.network.accelerator_networks import GcpAcceleratorNetworks
 from rackwright_pulumi.gcp.network.network import GcpNetwork
 from rackwright_pulumi.gcp.storage import GcpStorage
@@ -69,13 +70,25 @@ class ExportedCluster:
     project: Output[str]
     endpoint: Output[str]
     workload_pool: Output[str]
+    certificate_authority: Output[str] | None
     kubeconfig: Output[str]
     kubeconfig_command: Output[str]
 
     @staticmethod
-    def from_upstream(upstream: Upstream) -> "ExportedCluster":
-        keys = ("name", "id", "project", "endpoint", "workloadPool", "kubeconfig", "kubeconfigCommand")
-        return ExportedCluster(*(upstream.value("cluster", key) for key in keys))
+    def from_upstream(upstream: Upstream, plan: ClusterPlan | None) -> "ExportedCluster":
+        name, address = upstream.value("cluster", "name"), upstream.value("cluster", "endpoint")
+        by_name = plan is not None and plan.api_scope == "internet"
+        authority = None if by_name else upstream.value("cluster", "certificateAuthority")
+        return ExportedCluster(
+            cluster_name=name,
+            cluster_id=upstream.value("cluster", "id"),
+            project=upstream.value("cluster", "project"),
+            endpoint=address,
+            workload_pool=upstream.value("cluster", "workloadPool"),
+            certificate_authority=authority,
+            kubeconfig=kubeconfig(name, address, authority),
+            kubeconfig_command=upstream.value("cluster", "kubeconfigCommand"),
+        )
 
 
 Network = GcpNetwork | ExportedNetwork
@@ -106,7 +119,7 @@ def exported_parts(
             "project": cluster.project,
             "endpoint": cluster.endpoint,
             "workloadPool": cluster.workload_pool,
-            "kubeconfig": cluster.kubeconfig,
+            "certificateAuthority": cluster.certificate_authority,
             "kubeconfigCommand": cluster.kubeconfig_command,
         }
         if cluster
