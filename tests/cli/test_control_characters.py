@@ -5,8 +5,11 @@ import json
 import pytest
 import yaml
 
+from tests.cli.conftest import STACKS
+
 ATTACK = "a\x1b]0;x\x07\x9b2J\u202egpj.\u2066\u200f\u2028z"
 SPEC = "mistral-7b-qlora.yaml"
+OWN, TRAINING = str(STACKS / "chat-onprem.yaml"), str(STACKS / "llama-70b-onprem.yaml")
 
 
 def raw(text: str) -> set[str]:
@@ -30,6 +33,17 @@ def raw(text: str) -> set[str]:
         ["calibrate", f"{ATTACK}.csv"],
         ["diff", f"{ATTACK}.json", SPEC],
         ["new", f"{ATTACK}"],
+        ["images", OWN, "--mirror", f"mirror.example/{ATTACK}"],
+        ["images", OWN, "--mirror", f"mirror.example/{ATTACK}", "--format", "skopeo"],
+        ["manifests", OWN, "-o", f"{ATTACK}", "--layout", "argocd", "--git-url", f"https://git.example/{ATTACK}", "--git-path", ATTACK],
+        ["manifests", OWN, "-o", "out", "--outputs", f"{ATTACK}.json"],
+        ["job", TRAINING, "--name", ATTACK],
+        ["job", TRAINING, "-o", ATTACK],
+        ["preflight", TRAINING, "--image", f"registry.example/{ATTACK}"],
+        ["compare", SPEC, ATTACK, "1"],
+        ["buy", f"{ATTACK}.yaml"],
+        ["inventory", "--kubeconfig", ATTACK],
+        ["doctor", SPEC, f"{ATTACK}.json"],
     ],
     ids=lambda arguments: arguments[0] if arguments[0] != ATTACK else "command",
 )

@@ -81,6 +81,8 @@ def images(
     from rackwright.report.artifacts import artifacts_of
     from rackwright.report.mirror_script import mirror_script
 
+    if script and as_json:
+        raise UserError([Problem("U-usage", "--format cannot be combined with --json", fix="run the command twice")])
     session = Session.of(spec, as_json or script is not None, today)
     registry = _registry(mirror) or session.spec.registry or ""
     if script and not registry:
