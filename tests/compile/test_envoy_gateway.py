@@ -2,7 +2,7 @@
 
 import pytest
 from rackwright.diagnostics.problem import Level
-from rackwright.spec.gateway import EnvoyGateway
+from rackwright.spec.operators.gateway import EnvoyGateway
 from rackwright.validation.stack import check
 
 from tests import own_plans, plans

@@ -4,6 +4,7 @@ compile            one fit to one StackPlan: blueprint, parts, options, version 
 compile_context    what every part reads: spec, sizing plan, fit, machine, place
 blueprints         one module per blueprint and cloud
 network, nodes, storage, serving, operators      the parts of a stack
+gateway            one gateway for all models of a fleet
 kubernetes         Kubernetes objects; objects for controllers of one cloud are in kubernetes/<cloud>/
 observability      alerts and their receivers, dashboards, cost per team
 jobs               the job of a training cluster: a JobSet, which is not part of the stack

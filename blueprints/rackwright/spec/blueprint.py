@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag
 
 from rackwright.spec.base import MAPPING, PLAIN, Flag, Id, Name, Part, PositiveInt, Text, plain_or_mapping, tag_by_key
-from rackwright.spec.gateway import EnvoyGateway, EnvoyOptions, Gateway
 from rackwright.spec.infra import CapacityEntry, StackOutput
-from rackwright.spec.monitoring import Monitoring, Receiver, SlackReceiver, Smtp, WebhookReceiver
+from rackwright.spec.operators.gateway import EnvoyGateway, EnvoyOptions, Gateway
+from rackwright.spec.operators.monitoring import Monitoring, Receiver, SlackReceiver, Smtp, WebhookReceiver
 from rackwright.spec.quantity import Duration, Size
 from rackwright.spec.workload_parts import SecretRef
 

@@ -8,7 +8,7 @@ from typing import Any
 from rackwright.spec import Spec
 from rackwright.spec.blueprint import Nodes, PreflightOptions, Safety
 from rackwright.spec.media import BatchData
-from rackwright.spec.monitoring import Monitoring
+from rackwright.spec.operators.monitoring import Monitoring
 
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""

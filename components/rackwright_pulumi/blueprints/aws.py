@@ -7,7 +7,6 @@ from typing import Any
 import pulumi
 from pulumi import Input, InvokeOutputOptions, Output, ResourceOptions
 from rackwright.stackplan import IdentityPlan, StackPlan, upstream_layers
-from rackwright.stackplan.refs import control_subnet_refs, machine_subnet_refs
 
 from rackwright_pulumi.aws import CLOUD
 from rackwright_pulumi.aws.cost_alerts import AwsGuard
@@ -230,12 +229,16 @@ class AwsStack:
         if karpenter:
             values |= {"karpenter.queue_name": karpenter.queue_name, "karpenter.node_role_name": karpenter.node_role_name}
         # Network of machines and load balancers that are created from within the cluster.
-        for role, subnets_of, refs in (
-            ("accelerator", self.network.machine_subnets, machine_subnet_refs),
-            ("system", self.network.control_subnets, control_subnet_refs),
-        ):
-            zones = list(dict.fromkeys(zone for plan in self.plan.pools if plan.role == role for zone in plan.zones))
-            values |= {name: subnets_of([zone])[0] for name, zone in zip(refs(zones), zones, strict=True)}
+        for number, zone in enumerate(self._zones("accelerator"), 1):
+            name = f"network.machine_subnet_id.{number}" if number > 1 else "network.machine_subnet_id"
+            values[name] = self.network.machine_subnets([zone])[0]
+        for number, zone in enumerate(self._zones("system"), 1):
+            name = f"network.control_subnet_id.{number}" if number > 1 else "network.control_subnet_id"
+            values[name] = self.network.control_subnets([zone])[0]
         values |= {"network.fabric_group_id": self.network.fabric_group_id} if self.network.fabric_group_id else {}
         values |= {f"identity.{key}.principal": arn for key, arn in roles.items()}
         return values | {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}
+
+    def _zones(self, role: str) -> list[str]:
+        """Zones of the pools with a role, once each."""
+        return list(dict.fromkeys(zone for plan in self.plan.pools if plan.role == role for zone in plan.zones))

@@ -18,7 +18,7 @@ from rackwright.compile.serving.model_server import ModelServer
 from rackwright.compile.serving.path_limits import path_limit_objects, with_path_limits
 from rackwright.compile.serving.replica import access_objects, hosts_per_replica, hub_weights, model_server
 from rackwright.compile.serving.server_objects import server_objects
-from rackwright.spec.gateway import EnvoyOptions
+from rackwright.spec.operators.gateway import EnvoyOptions
 from rackwright.stackplan import ManifestPlan, StackPlan
 from rackwright.stackplan.labels import SERVER_PORT
 from rackwright.stackplan.namespaces import ENVOY_NAMESPACE

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.spec.gateway import EnvoyOptions
+from rackwright.spec.operators.gateway import EnvoyOptions
 from rackwright.stackplan import ManifestPlan, ref
 from rackwright.stackplan.namespaces import ENVOY_NAMESPACE
 

@@ -13,7 +13,7 @@ from rackwright.compile.gateway.body_router import body_router
 from rackwright.compile.gateway.routes import Route, model_routes
 from rackwright.compile.kubernetes.manifests import Body, allow, obj
 from rackwright.compile.operators.helm_releases import ONE_STAYS, SYSTEM_NODE_SELECTOR, release
-from rackwright.spec.gateway import EnvoyOptions
+from rackwright.spec.operators.gateway import EnvoyOptions
 from rackwright.stackplan import ManifestPlan, ReleasePlan
 from rackwright.stackplan.namespaces import ENVOY_NAMESPACE
 from rackwright.stackplan.operators import ENVOY_GATEWAY, MONITORING

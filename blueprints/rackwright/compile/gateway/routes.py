@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.serving.model_server import ModelServer
-from rackwright.spec.gateway import EnvoyOptions
+from rackwright.spec.operators.gateway import EnvoyOptions
 from rackwright.spec.workload_parts import API_PATH
 from rackwright.stackplan import ManifestPlan
 from rackwright.stackplan.labels import SERVER_PORT

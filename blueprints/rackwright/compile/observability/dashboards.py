@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.spec.monitoring import Grafana
+from rackwright.spec.operators.monitoring import Grafana
 from rackwright.stackplan import ManifestPlan, ref
 from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.spec.blueprint import Blueprint
-from rackwright.spec.monitoring import SlackReceiver, WebhookReceiver
+from rackwright.spec.operators.monitoring import SlackReceiver, WebhookReceiver
 from rackwright.stackplan import ManifestPlan, ref
 from rackwright.stackplan.namespaces import MONITORING_NAMESPACE
 

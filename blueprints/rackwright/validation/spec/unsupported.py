@@ -8,7 +8,7 @@ from rackwright.clouds import supports
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Rule, Violation
 from rackwright.spec.blueprint import Nodes, Safety
-from rackwright.spec.monitoring import TopicReceiver
+from rackwright.spec.operators.monitoring import TopicReceiver
 from rackwright.spec.workload import Batch, Custom, Serve
 from rackwright.validation.spec.registry import RULES, SpecContext
 
