@@ -1,9 +1,12 @@
 """Control and bidirectional characters of any input are escaped, whichever command prints them."""
 
 import json
+from pathlib import PurePosixPath
 
 import pytest
 import yaml
+from rackwright.cli.terminal import emit
+from rackwright.diagnostics.problem import escaped
 
 from tests.cli.conftest import STACKS
 
@@ -90,3 +93,13 @@ def test_a_text_of_a_file_is_escaped(kind, arguments, rackwright, stacks):
         assert not raw(result.out + result.err)
     for report in (*stacks.glob("out.*"),):
         assert not raw(report.read_text(encoding="utf-8")) - {"\t"}
+
+
+@pytest.mark.parametrize("text", ["plain", "\x1b[2J", "a\x7fb\u202e", "half \ud800 of a character", "two\nlines\t"])
+def test_json_of_any_text_is_one_document_with_escaped_controls(text, capsys):
+    value = {"text": [text, {text: None}], "numbers": [1e16, 0.1, 10**25], "path": PurePosixPath("a/b"), "empty": [{}, []]}
+    emit(value)
+    shown = capsys.readouterr().out
+    assert json.loads(shown) == value | {"path": "a/b"}
+    assert shown.replace("\n", "").isprintable()
+    assert shown == escaped(json.dumps(value, indent=2, default=str, ensure_ascii=False), keep="\n") + "\n"

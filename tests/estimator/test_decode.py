@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.estimator.calibration.coefficients import fitted_fields
-from rackwright.estimator.case import stack_cases
+from rackwright.estimator.case import has_label, stack_cases
 from rackwright.estimator.serving import iteration, throughput
 from rackwright.estimator.serving.decode import (
     MODELS,
@@ -212,3 +212,15 @@ def test_every_constant_changes_a_prediction(monkeypatch, name, case):
     home = iteration if name in vars(iteration) else throughput
     monkeypatch.setattr(home, name, getattr(home, name) * 1.5)
     assert abs(decode_seconds(case, K) / before - 1) > 1e-3
+
+
+def test_a_known_time_of_the_prompt_changes_no_time_per_token():
+    for case in (server(), stack_cases([server(), server(engine="sglang"), server(input=9000.0)])):
+        assert np.all(token_seconds(case, K, 8.0, prefill_seconds(case, K)) == token_seconds(case, K, 8.0))
+
+
+@pytest.mark.parametrize("text", ["vllm", "other", np.array(["vllm", "sglang", "other"])])
+def test_labels_are_found_as_by_numpy(text):
+    found, expected = has_label(text, ("vllm", "sglang")), np.isin(text, ("vllm", "sglang"))
+    assert np.array_equal(found, expected)
+    assert np.array_equal(~found, ~expected)
