@@ -115,19 +115,19 @@ def lookup(
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Compare a plan with the AWS account, read only. Checks machine types, zones, images, add-ons and quotas.
+    """Compare a plan with the AWS account or the Google Cloud project, read only: machine types, zones, images, versions and quotas.
+
+    On Google Cloud it uses the Google Cloud CLI and its credentials.
 
     Exit status 2 where nothing could be checked, such as without credentials; with --strict it is 1.
     """
     session = Session.of(spec, as_json, today)
-    plan = _on_aws(session)
-    from rackwright_pulumi.lookup import Account, command, look_up
+    plan = session.stack()
+    from rackwright_pulumi.lookup import command
+    from rackwright_pulumi.lookup.by_cloud import look_up_stack
 
-    account = Account.of(plan.place.region, profile)
-    if quotas:
-        command.write_quotas(quotas, plan, account, session.today)
     with working("reading the account", as_json):
-        found = look_up(plan, account)
+        found = look_up_stack(plan, profile, quotas, session.today)
     if as_json:
         emit(command.as_json(found))
     else:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.clouds import AWS, GCP
+from rackwright.clouds import AWS, GCP, profile
 from rackwright.cost.bill_line import BillLine, UnitPrice, by_use, hourly
 from rackwright.cost.prices import fee_price
 from rackwright.sizing.plan import Fit
@@ -43,7 +43,9 @@ def _gcp(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator
     yield by_use("traffic through Cloud NAT", "GiB", fee_price(catalog, "cloud-nat-data", stack.place, "GiB"))
     if stack.kind is BlueprintKind.INFERENCE_FLEET:
         yield hourly("internal load balancer", 1, "forwarding rule", fee_price(catalog, "forwarding-rule", stack.place, "hour"), hours)
-    yield by_use("logs and metrics", "GiB", UnitPrice(None, "GiB"))
+    fees = profile(stack.place.cloud).fees
+    yield by_use("logs of the cluster and the network", "GiB", fee_price(catalog, fees["log_ingestion"], stack.place, "GiB"))
+    yield by_use("metrics", "sample", UnitPrice(None, "sample"))
 
 
 LINES = {AWS.name: _aws, GCP.name: _gcp}

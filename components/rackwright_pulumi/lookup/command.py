@@ -1,8 +1,10 @@
 """`rackwright lookup`."""
 
 import json
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
@@ -41,15 +43,25 @@ def write_quotas(path: Path, plan: StackPlan, account: Account, today: date) -> 
 
     Returns the number of quotas. Raises UserError if a call fails, or if the file has another format.
     """
+
+    def rows() -> dict[str, dict[str, dict[str, Any]]]:
+        found = {code: {"value": value, "name": name} for service in SERVICES for code, (name, value) in account.quotas(service).items()}
+        return {plan.place.region: dict(sorted(found.items()))}
+
+    return write_quota_rows(path, plan, rows, today)
+
+
+def write_quota_rows(path: Path, plan: StackPlan, read: Callable[[], dict[str, dict[str, dict[str, Any]]]], today: date) -> int:
+    """As `write_quotas`, of any cloud. read: region -> code -> value and name or usage; it raises NotAnswered if a call fails."""
     try:
-        rows = {code: {"value": value, "name": name} for service in SERVICES for code, (name, value) in account.quotas(service).items()}
+        rows = read()
     except NotAnswered as error:
         raise UserError([Problem("K-09", f"Cannot read the quotas: {error}", fix="use credentials that can list service quotas")]) from None
     old = _old(path)
-    regions = {**old.get("regions", {}), plan.place.region: dict(sorted(rows.items()))}
+    regions = {**old.get("regions", {}), **rows}
     document = {"account": plan.place.account, "exported_on": today.isoformat(), "regions": regions}
     write_text(path, json.dumps(document, indent=1) + "\n")
-    return len(rows)
+    return sum(map(len, rows.values()))
 
 
 def _old(path: Path) -> dict[str, dict]:

@@ -1,9 +1,9 @@
 """Checks that compare a plan and the catalog with an AWS account. Every difference is a warning; pinned values do not change."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
@@ -15,6 +15,7 @@ from rackwright_pulumi.aws.addons import MANAGED
 from rackwright_pulumi.lookup.account import Account, NotAnswered
 
 MIB, GB = 2**20, 10**9
+Source = TypeVar("Source")
 SERVICES = ("ec2", "vpc", "eks", "fsx", "ebs")
 """Services whose quotas a plan uses."""
 IMAGE_PARAMETERS = {
@@ -39,10 +40,15 @@ def look_up(plan: StackPlan, account: Account, catalog: Catalog | None = None) -
 
     catalog: the one the plan was compiled with; the embedded one by default.
     """
+    return answers(_checks(plan, catalog or Catalog.default()), account)
+
+
+def answers(checks: Iterable[tuple[str, Callable[[Source], Iterator[Problem]]]], account: Source) -> Answers:
+    """Run checks of an account or a project. A check that it does not answer is listed in `unasked`, and does not raise."""
     problems: list[Problem] = []
     agreed: list[str] = []
     unasked: list[tuple[str, str]] = []
-    for name, check in _checks(plan, catalog or Catalog.default()):
+    for name, check in checks:
         try:
             found = list(check(account))
         except NotAnswered as error:
@@ -56,7 +62,7 @@ def look_up(plan: StackPlan, account: Account, catalog: Catalog | None = None) -
 def _checks(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[str, Callable[[Account], Iterator[Problem]]]]:
     """(name, check) pairs, one per resource, so that a failed call affects one check only."""
     yield "account", lambda account: _account(plan, account)
-    for at, name, zones in _machines(plan):
+    for at, name, zones in machines_of(plan):
         yield f"facts of {name}", lambda account, at=at, name=name: _facts(at, catalog.machine_by_name.get(name), name, account)
         yield f"zones that offer {name}", lambda account, at=at, name=name, zones=zones: _zones(at, name, zones, account)
     capacities = [(At() / "box" / "capacity", plan.box.capacity)] if plan.box else []
@@ -81,7 +87,8 @@ def granted(account: Account) -> dict[str, float]:
     return {code: value for service in SERVICES for code, (_, value) in account.quotas(service).items()}
 
 
-def _machines(plan: StackPlan) -> Iterator[tuple[At, str, tuple[str, ...]]]:
+def machines_of(plan: StackPlan) -> Iterator[tuple[At, str, tuple[str, ...]]]:
+    """Path, name and zones of each kind of machine of a plan."""
     if plan.box:
         yield At() / "box", plan.box.machine, (plan.box.zone,)
     seen: set[str] = set()
