@@ -1,15 +1,15 @@
 """Commands that need the resource graph. pulumi is imported when one of them runs."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rackwright.cli.app import AsJson, SpecPath, Today
 from rackwright.cli.session import Session
 from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, working
-from rackwright.clouds import supports
+from rackwright.clouds import AWS, GCP, supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.graph_formats import GraphFormat, as_dot, as_mermaid
@@ -20,6 +20,11 @@ from rackwright_pulumi.recorded_stack import graph_of, recorded
 
 if TYPE_CHECKING:
     from rackwright.stackplan import StackPlan
+
+    from rackwright_pulumi.lookup import Answers
+    from rackwright_pulumi.resource_graph import Graph
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 Layers = Annotated[
@@ -96,10 +101,10 @@ def policy(
     del as_json  # always JSON
     session = Session.of(spec, True, today, layers, upstream_stack)
     plan = session.stack()
-    from rackwright_pulumi.deployer.by_cloud import deployer_policy
     from rackwright_pulumi.testing.placeholders import WILDCARD
 
-    document, warning = deployer_policy(recorded(session, session.path.stem, placeholder=WILDCARD), plan, preview)
+    documents = _of_cloud(plan, {AWS.name: _aws_policies, GCP.name: _gcp_roles})
+    document, warning = documents(recorded(session, session.path.stem, placeholder=WILDCARD), plan, preview)
     if warning:
         print(f"warning: {warning}", file=sys.stderr)
     emit(document)
@@ -124,10 +129,10 @@ def lookup(
     session = Session.of(spec, as_json, today)
     plan = session.stack()
     from rackwright_pulumi.lookup import command
-    from rackwright_pulumi.lookup.by_cloud import look_up_stack
 
+    compared = _of_cloud(plan, {AWS.name: _compared_with_aws, GCP.name: _compared_with_google})
     with working("reading the account", as_json):
-        found = look_up_stack(plan, profile, quotas, session.today)
+        found = compared(session, plan, profile, quotas)
     if as_json:
         emit(command.as_json(found))
     else:
@@ -174,6 +179,51 @@ def doctor(
         return
     for line in command.as_lines(found):
         console().print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _of_cloud(plan: "StackPlan", functions: Mapping[str, F]) -> F:
+    """The function of the plan's cloud. Raises UserError for a cloud without one."""
+    if plan.place.cloud not in functions:
+        reason = f"The stack is on {plan.place.cloud}, which this command does not support"
+        raise UserError([Problem("U-aws", reason, fix=f"name a spec on {' or '.join(functions)}")])
+    return functions[plan.place.cloud]
+
+
+def _aws_policies(graph: "Graph", plan: "StackPlan", preview: bool) -> tuple[Any, str]:
+    """(policy documents, warning) of the caller of `pulumi up`."""
+    from rackwright_pulumi.deployer.policy import administrator_warning, policies
+
+    documents = policies(graph, account=plan.place.account or "*", region=plan.place.region, preview=preview)
+    return documents, "" if preview else administrator_warning(graph)
+
+
+def _gcp_roles(graph: "Graph", plan: "StackPlan", preview: bool) -> tuple[Any, str]:
+    """(roles and bindings, warning) of the caller of `pulumi up`."""
+    from rackwright_pulumi.deployer.gcp_roles import act_as_warning, deployer_roles
+
+    project = plan.place.account or "PROJECT_ID"
+    document = deployer_roles(graph, project=project, region=plan.place.region, stack=plan.name, preview=preview)
+    return document, act_as_warning(document)
+
+
+def _compared_with_aws(session: Session, plan: "StackPlan", profile: str | None, quotas: Path | None) -> "Answers":
+    from rackwright_pulumi.lookup import Account, command, look_up
+
+    account = Account.of(plan.place.region, profile)
+    if quotas:
+        command.write_quotas(quotas, plan, account, session.today)
+    return look_up(plan, account)
+
+
+def _compared_with_google(session: Session, plan: "StackPlan", _profile: str | None, quotas: Path | None) -> "Answers":
+    """With the credentials of the Google Cloud CLI."""
+    from rackwright_pulumi.lookup import command, google
+    from rackwright_pulumi.lookup.gcloud import Project
+
+    project = Project.of(plan.place.account, plan.place.region)
+    if quotas:
+        command.write_quota_rows(quotas, plan, lambda: google.quota_rows(project), session.today)
+    return google.look_up_project(plan, project, session.pipeline.catalog)
 
 
 def _on_aws(session: Session) -> "StackPlan":

@@ -24,6 +24,8 @@ UNSUPPORTED = {"Pricing.commitments", "TopicReceiver.sns"}
 READ_BY_THE_SPEC = {"Spec.api_version", "InsideAccess.runner", "Granted.used", "Monitoring.dashboards"}
 READ_BY_THE_SPEC |= {"Inventory.api_version", "ServerGroup.os", "ClusterFacts.pod_cidr", "ClusterFacts.node_cidr"}
 READ_BY_THE_SPEC |= {"ServiceQuotas.Quotas", "ServiceQuota.QuotaArn", "ServiceQuota.QuotaCode", "ServiceQuota.Value"}
+READ_BY_THE_SPEC |= {"MetricQuota.usage", "QuotaInfo.quotaId", "QuotaInfo.dimensionsInfos"}
+READ_BY_THE_SPEC |= {"Dimensions.dimensions", "Dimensions.applicableLocations"}
 """Fields that only the reader and the rules of the spec use."""
 UNDOCUMENTED = {"V-02", "V-111", "V-115"}
 """Rules that a cloud enforces without documenting them, and rules whose limits are in the spec."""

@@ -8,7 +8,6 @@ from rackwright.catalog.read import Catalog
 from rackwright.spec.reading.quotas_file import read_quotas
 from rackwright_pulumi.lookup import NotAnswered, google
 from rackwright_pulumi.lookup.command import write_quota_rows
-from rackwright_pulumi.lookup.compare import answers
 from rackwright_pulumi.lookup.gcloud import Project
 
 from tests.gke_plans import GKE
@@ -41,7 +40,7 @@ def project(megas: float = 64, version: str = "1.35.3-gke.1", zones: tuple[str, 
 
 
 def compared(found: Project):
-    return answers(google.checks(GKE["gke-tcpxo"](), Catalog.default()), found)
+    return google.look_up_project(GKE["gke-tcpxo"](), found, Catalog.default())
 
 
 def test_a_project_that_agrees_has_no_difference():

@@ -145,7 +145,7 @@ def test_a_lookup_that_checks_nothing_fails(nobody, options, status, capsys):
 @pytest.mark.parametrize(("options", "status"), [((), 0), (("--strict",), NOT_FEASIBLE)])
 def test_strict_fails_if_a_check_was_not_possible(monkeypatch, options, status):
     found = Answers((), ("Kubernetes 1.35",), (("quotas", "not permitted"),))
-    monkeypatch.setattr("rackwright_pulumi.lookup.by_cloud.look_up", lambda *_: found)
+    monkeypatch.setattr("rackwright_pulumi.lookup.look_up", lambda *_: found)
     assert run(["lookup", str(SPEC), "--today", "2026-11-21", *options]) == status
 
 

@@ -10,11 +10,16 @@ from rackwright.stackplan import CapacityPlan, StackPlan
 from rackwright.validation.stack import check_quota
 
 from rackwright_pulumi.lookup.account import NotAnswered
-from rackwright_pulumi.lookup.compare import GB, machines_of
+from rackwright_pulumi.lookup.compare import GB, Answers, answers, machines_of
 from rackwright_pulumi.lookup.gcloud import Project
 
 MIB_PER_GIB = 1024
 Check = tuple[str, Callable[[Project], Iterator[Problem]]]
+
+
+def look_up_project(plan: StackPlan, project: Project, catalog: Catalog) -> Answers:
+    """Run all checks. catalog: the one that the plan was compiled with."""
+    return answers(checks(plan, catalog), project)
 
 
 def checks(plan: StackPlan, catalog: Catalog) -> Iterator[Check]:

@@ -24,7 +24,8 @@ COMPONENTS = {
     "GcpNetwork": "gcp.network.network",
     "GcpAcceleratorNetworks": "gcp.network.accelerator_networks",
     "GcpSharedVpc": "gcp.network.shared_vpc",
-    "GcpStorage": "gcp.storage",
+    "GcpPrivateServices": "gcp.private_services",
+    "GcpStorage": "gcp.storage.storage",
     "GcpNodeIdentity": "gcp.identity",
     "GcpWorkloadIdentity": "gcp.identity",
     "GcpCluster": "gcp.cluster",
@@ -32,6 +33,7 @@ COMPONENTS = {
     "GcpPool": "gcp.pool",
     "GcpBoxIdentity": "gcp.box.identity",
     "GcpBox": "gcp.box.box",
+    "GcpGuard": "gcp.cost_alerts",
     "KubernetesLayer": "kubernetes.workloads",
 }
 """Component class (token `rackwright:index:<class>`) to its module."""

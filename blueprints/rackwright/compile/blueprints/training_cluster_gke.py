@@ -24,7 +24,17 @@ from rackwright.compile.operators.system_queue import system_queue
 from rackwright.compile.operators.versions import FABRIC_IMAGES
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.compile.storage.lustre import lustre_plan, lustre_volume
-from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, ReleasePlan, StackPlan
+from rackwright.stackplan import (
+    BlueprintKind,
+    IdentityPlan,
+    KeyPlan,
+    LustrePlan,
+    ManifestPlan,
+    PlacePlan,
+    PoolPlan,
+    ReleasePlan,
+    StackPlan,
+)
 from rackwright.stackplan.labels import MANAGED_NETWORKS_LABEL, RDMA_DEVICE_CLASS, RDMA_RESOURCE
 
 
@@ -34,7 +44,6 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
     network = gke_network(place, context.machine.fabric, layout=layout, has_file_system=file_system is not None)
     pools = (system_pool(context, place), *_pools(context, place, layout))
     pool, storage = pools[1], storage_classes(context.spec.name, pools[1:])
-    volumes = lustre_volume(file_system, place.cloud, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
     releases = _releases(context, storage[0], pool)
     return StackPlan(
         name=context.spec.name,
@@ -57,7 +66,7 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
             *_queues(context, pools, layout),
             *(fabric_objects(pool, layout, network.accelerator_networks, context.namespace) if layout else ()),
             *storage,
-            *volumes,
+            *_volumes(context, file_system),
             metrics_priority(),
             rights=fabric_rights(layout.fabric, pool.accelerator_count) if layout else NO_RIGHTS,
         ),
@@ -66,6 +75,11 @@ def gke_training_plan(context: CompileContext) -> StackPlan:
         pins=version_pins(releases, tuple(FABRIC_IMAGES.items()) if layout else ()),
         expires_on=context.expires_on,
     )
+
+
+def _volumes(context: CompileContext, file_system: LustrePlan | None) -> tuple[ManifestPlan, ...]:
+    """The Kubernetes volume of the file system."""
+    return lustre_volume(file_system, context.candidate.cloud, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
 
 
 def _layout(context: CompileContext) -> FabricLayout | None:

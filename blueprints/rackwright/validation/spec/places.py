@@ -86,15 +86,6 @@ def owner_field_matches_cloud(context: SpecContext) -> Iterator[Violation]:
                 yield Violation(at / key, f"leave it out, or set cloud: {owner.name}", message, about_key=True)
 
 
-@rule("S-262", link="https://docs.cloud.google.com/billing/docs/how-to/budgets")
-def billing_account_is_of_google_cloud(context: SpecContext) -> Iterator[Violation]:
-    """`billing_account` is valid for gcp only."""
-    for at, place in context.places:
-        if place.billing_account is not None and not supports(place.cloud, "cluster.alerts"):
-            message = f"`billing_account` is valid for gcp only; this place is on {place.cloud}"
-            yield Violation(at / "billing_account", "leave it out", message, about_key=True)
-
-
 @rule("S-41")
 def owned_machines_have_inventory(context: SpecContext) -> Iterator[Violation]:
     """A kubernetes place requires an inventory, and has no regions, zones or capacity modes."""

@@ -9,8 +9,8 @@ from rackwright.clouds import AWS, GCP, profile
 from rackwright.diagnostics.problem import At, Level, Problem, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
-from rackwright.validation.stack.quota_aws import aws_needs
-from rackwright.validation.stack.quota_gcp import gcp_needs
+from rackwright.validation.stack.quotas.aws import aws_needs
+from rackwright.validation.stack.quotas.gcp import gcp_needs
 from rackwright.validation.stack.registry import RULES, StackContext, context_rule
 
 FURTHER: dict[str, Callable[[StackPlan, Catalog], Iterator[tuple[str, float, str, str]]]] = {

@@ -1,0 +1,1 @@
+"""Quotas besides those of machines, by cloud."""
