@@ -83,9 +83,9 @@ def queued_case(machine: str = "a3-megagpu-8g"):
 
 
 def gke_plan_with_alerts():
-    """A training cluster with a budget, recipients and no date of expiry."""
+    """A training cluster with a budget and recipients."""
     given, plan, chosen = gke_training_case(place=GCP | {"billing_account": "012345-6789AB-CDEF01"})
-    blueprint = given.blueprint.model_copy(update={"notify": ("ml@example.com",), "ttl": None})
+    blueprint = given.blueprint.model_copy(update={"notify": ("ml@example.com",)})
     goals = given.goals.model_copy(update={"max_cost": 9000.0})
     return compiled((given.model_copy(update={"blueprint": blueprint, "goals": goals}), plan, chosen))
 

@@ -107,14 +107,6 @@ def google_budget_is_set(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(at, fix, "The spec names no billing account, so no budget is created")
 
 
-@rule("R-125", Level.WARNING, "https://docs.cloud.google.com/monitoring/alerts", on=GCP)
-def expiry_has_no_reminder(plan: StackPlan) -> Iterator[Violation]:
-    """Cloud Monitoring has no one-time reminders, so a stack with alerts expires without one."""
-    if plan.cluster and plan.guard and plan.expires_on and not plan.guard.reminders:
-        fix = f"put {plan.expires_on} in your calendar; the next update warns once the date has passed"
-        yield Violation(At() / "guard" / "expires_on", fix, f"No reminder is sent before the stack expires on {plan.expires_on}")
-
-
 @rule("R-38", Level.WARNING, "https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html", on=AWS)
 def alerts_can_use_the_key(plan: StackPlan) -> Iterator[Violation]:
     """Budgets and CloudWatch must be allowed to use the key of the encrypted alert topic; without permission alerts are lost silently."""
