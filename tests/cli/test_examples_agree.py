@@ -20,7 +20,7 @@ from tests.sizing.helpers import TODAY
 STACKS = sorted(path.stem for path in (Path(__file__).parents[2] / "stacks").glob("[a-z]*.yaml"))
 SEVERAL = ("assistant-eks",)
 """Examples with several workloads; tests/cli/test_several_workloads.py compares their combinations."""
-NOT_COMPARED = {"chat-onprem": "C-candidate", "llama-70b-onprem": "C-candidate"}
+NOT_COMPARED = dict.fromkeys(("chat-onprem", "chat-tpu", "gemma-multislice", "llama-70b-onprem"), "C-candidate")
 """Examples without a second candidate to compare -> the code of the refusal."""
 SHARDS = ("none", "zero1", "zero2", "zero3")
 SERVICES = [name for name in STACKS if isinstance(load(f"stacks/{name}.yaml").workload, Serve)]

@@ -21,7 +21,9 @@ from tests.plans import box_plan, fleet_plan, tpu_plan, training_case, training_
 ROOT = Path(__file__).parents[2]
 FIRST = ("mistral-7b-qlora", "llama-70b-sft", "chat-serve", "gemma-pretrain")
 """Examples of the first release, whose states are kept."""
-STACKS = (*FIRST, "chat-eks", "llama-70b-onprem", "chat-onprem", "assistant-eks", "llama-70b-gke", "mistral-7b-gce")
+STACKS = (
+    *FIRST, "chat-eks", "llama-70b-onprem", "chat-onprem", "assistant-eks", "llama-70b-gke", "mistral-7b-gce", "gemma-multislice", "chat-tpu",
+)  # fmt: skip
 STATES = sorted((ROOT / "tests" / "states").glob("*/*.json"))
 TODAY = datetime(2026, 11, 21)
 PLANS = {"box": box_plan, "training": training_plan, "fleet": fleet_plan, "tpu": tpu_plan} | OWN

@@ -62,6 +62,12 @@ def test_a_warning_is_acknowledged_by_its_id_and_an_error_never():
     assert [problem.code for problem in examine(text).problems] == ["S-50", "S-112"]
 
 
+def test_a_rule_that_also_warns_is_acknowledged():
+    """V-13 refuses an image without a tag, warns about a tag without a digest, and its text offers to acknowledge that."""
+    text = FINE + "acknowledge: [{rule: V-13, reason: the digest is not published}]\n"
+    assert "S-112" not in [problem.code for problem in examine(text).problems]
+
+
 def test_problems_are_in_file_order():
     with pytest.raises(UserError) as error:
         read("name: A\ngoals: {max_cost: 5}\napi_version: x\ntags: {a: 1}\nname: b\n")

@@ -47,6 +47,7 @@ class Rule(Generic[Subject]):
 
     blocks_update: whether `pulumi up` stops at a violation that planning lists only (stage BUILD).
     invariant: only a bug of rackwright can violate it. of_candidate: a rule on specs that is also checked for each candidate.
+    warns: a rule of level error that only warns about some violations.
     """
 
     code: str
@@ -58,6 +59,7 @@ class Rule(Generic[Subject]):
     blocks_update: bool = True
     invariant: bool = False
     of_candidate: bool = False
+    warns: bool = False
 
     def problem(self, violation: Violation) -> Problem:
         v = violation

@@ -159,14 +159,14 @@ def acknowledged_rules_exist(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-112", Level.WARNING)
 def only_warnings_are_acknowledged(context: SpecContext) -> Iterator[Violation]:
-    """Only warnings can be acknowledged; an error stays an error."""
+    """Only warnings can be acknowledged; an error stays an error. Some rules warn about a part of what they find."""
     if not context.spec.acknowledge:
         return
     from rackwright.validation.stack import RULES as STACK_RULES  # imported here, because most specs acknowledge nothing
 
     rules = RULES.rules | STACK_RULES.rules
     for i, entry in enumerate(context.spec.acknowledge):
-        if entry.rule in rules and rules[entry.rule].level is Level.ERROR:
+        if entry.rule in rules and rules[entry.rule].level is Level.ERROR and not rules[entry.rule].warns:
             message = f"{entry.rule} is an error, which cannot be acknowledged"
             yield Violation(At() / "acknowledge" / i / "rule", "remove the entry, and correct what the error names", message)
 

@@ -1,4 +1,4 @@
-"""S-55, S-250..S-252: TPU slices in the places of a spec."""
+"""S-55, S-250 to S-252: TPU slices in the places of a spec."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -92,6 +92,19 @@ def queued_capacity_is_flex_start(context: SpecContext) -> Iterator[Violation]:
                 f"Queued provisioning is for jobs, which end; workload {context.spec.workload.name} is of kind {context.spec.workload.kind}"
             )
             yield Violation(at / "capacity" / "queued", "leave it out", message, about_key=True)
+
+
+# The provider's TPU VM names no reservation, and its queued resource has no spot mode, service account, script, label or disk.
+@rule("S-252", link="https://github.com/hashicorp/terraform-provider-google/issues/24153")
+def tpu_is_no_box(context: SpecContext) -> Iterator[Violation]:
+    """A box has GPUs or CPUs; TPU VMs and queued resources of the TPU API are not built, slices on GKE are."""
+    for _, place in context.places:
+        if context.spec.blueprint.kind == "box" and place.pin and (pieces := context.catalog.slices_by_machine.get(place.pin.instance)):
+            one = next((piece.topology for piece in pieces if piece.hosts == 1), pieces[0].topology)
+            kind = "tpu-pod" if context.spec.is_training else "inference-fleet"
+            message = f"A box on {place.pin.instance} would be a TPU VM, which this release does not build"
+            yield Violation(At() / "blueprint" / "kind", f"set {kind}, with such as topology: {one} in the pin", message)
+            return
 
 
 class SliceName(NamedTuple):

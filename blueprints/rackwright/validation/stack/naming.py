@@ -133,7 +133,7 @@ def tag_format(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(At() / "tags" / key, "rename it", f"Tag {key!r}: {value!r} is not valid: {error}")
 
 
-@rule("V-13", Level.ERROR, "https://kubernetes.io/docs/concepts/containers/images/")
+@rule("V-13", Level.ERROR, "https://kubernetes.io/docs/concepts/containers/images/", warns=True)
 def versions_are_pinned(plan: StackPlan) -> Iterator[Violation]:
     """Charts, add-ons, machine images and container images have pinned versions, so that a new release never changes a running cluster."""
     for index, release in enumerate(plan.releases):
