@@ -21,7 +21,7 @@ from rackwright.stackplan.labels import ACCOUNT_ANNOTATION
 
 def apply_spec_options(context: CompileContext, plan: StackPlan) -> StackPlan:
     """`plan` with the options of the spec; unchanged on clouds without them."""
-    if not supports(plan.place.cloud, "network.existing"):
+    if profile(plan.place.cloud).is_owned or not supports(plan.place.cloud, "network.existing"):
         return plan
     place, safety, roles = context.place, context.spec.blueprint.safety, context.place.roles or Roles()
     teams = {each.namespace for each in context.each_workload}

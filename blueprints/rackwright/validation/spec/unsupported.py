@@ -98,7 +98,6 @@ def _ssh(context: SpecContext) -> list[At]:
 TABLE = (
     NotYet("N-03", "More than one serving workload outside AWS", _several_servers, "use a stack for each"),
     NotYet("N-04", "capacity.fallback on this cloud", _places("capacity.fallback"), "use `ordered`"),
-    NotYet("N-06", "An existing network on this cloud", _places("network.existing"), "leave `network` out to create one"),
     NotYet("N-07", "An existing cluster on this cloud", _blueprint("cluster", "new"), "use `new`"),
     NotYet("N-08", "Anything but a service on GPUs divided by MIG", _mig_without_a_service, "remove `mig`, or use servers with whole GPUs"),
     NotYet("N-09", "pricing.commitments", _pricing("commitments"), "write their saving in pricing.discounts"),
