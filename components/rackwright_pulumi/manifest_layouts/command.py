@@ -45,17 +45,13 @@ def manifests(
     from rackwright.files import write_text
     from rackwright.workflow.stack.outputs import read_outputs
 
-    if has_token(git_url):
-        fix = "name the URL alone, and revoke the credential; Argo CD reads it from a Secret with the label argocd.argoproj.io/secret-type"
-        raise UserError(
-            [Problem("U-manifests", "--git-url contains a credential, which application.yaml would have in plain text", fix=fix)]
-        )
+    source = _git_source(git_url, git_path)
     session = Session.of(spec, as_json, today)
     known = read_outputs(outputs) if outputs else {}
     made = _manifests(session, known)
     if directory.exists() and any(directory.iterdir()):
         raise UserError([Problem("U-manifests", f"{directory} has files, and old ones would be installed too", fix="name a new folder")])
-    texts = layout_texts(made, layout, session.path.stem, GitSource(git_url, git_path))
+    texts = layout_texts(made, layout, session.path.stem, source)
     for name, text in texts.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         write_text(directory / name, text)
@@ -71,6 +67,15 @@ def manifests(
         emit(f"{outputs} has no output {path}: ${{{path}}} is left in {', '.join(made.uses_of(path))}")
     if url:
         emit(f"set by --git-url: {GIT.url} is left in application.yaml")
+
+
+def _git_source(url: str, path: str) -> GitSource:
+    """The repository of the files. Raises UserError for a URL with a credential."""
+    if has_token(url):
+        reason = "--git-url contains a credential, which application.yaml would have in plain text"
+        fix = "name the URL alone, and revoke the credential; Argo CD reads it from a Secret with the label argocd.argoproj.io/secret-type"
+        raise UserError([Problem("U-manifests", reason, fix=fix)])
+    return GitSource(url, path)
 
 
 def _manifests(session: Session, outputs: dict[str, Any]) -> "Manifests":
