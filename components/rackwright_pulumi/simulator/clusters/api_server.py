@@ -31,6 +31,10 @@ CRD_CHARTS = {
     "sriovnetwork.openshift.io": ("network-operator",),
     "nvidia.com": ("gpu-operator",),
     "cert-manager.io": ("cert-manager",),
+    "gateway.envoyproxy.io": ("gateway-helm",),
+    "gateway.networking.k8s.io": ("gateway-helm",),
+    "trainer.kubeflow.org": ("kubeflow-trainer",),
+    "ray.io": ("kuberay-operator",),
 }
 """API group to the charts that install its definitions; other groups need a CustomResourceDefinition."""
 GKE_GROUPS = ("gke.io", "cloud.google.com", "monitoring.googleapis.com", "gateway.networking.k8s.io", "inference.networking.k8s.io")
