@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from rackwright import load, size
+from rackwright.compile.compile import PATHS
 from rackwright.report import render_report
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
+from rackwright.stackplan import BlueprintKind
 from rackwright.workflow.pipeline import Pipeline
 from rackwright.workflow.stack.stack_preview import StackPreview
 
@@ -274,8 +276,9 @@ def test_report_of_a_spec_without_limits(stack):
     assert "limit " not in page.text[page.text.index("Cost and ") : page.text.index("Memory of one")], "no line is drawn where none was set"
 
 
-def test_unsupported_blueprint_is_a_warning():
+def test_unsupported_blueprint_is_a_warning(monkeypatch):
     spec, plan, _ = planned("chat-serve")
+    monkeypatch.delitem(PATHS, (BlueprintKind.BOX, "gcp"))
     boxed = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"kind": "box"})})
     ahead = Pipeline.of_spec(boxed, TODAY, plan=plan).preview()
     assert ahead.stack is None
