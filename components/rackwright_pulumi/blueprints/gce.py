@@ -32,7 +32,7 @@ class GceParts:
         secrets: Mapping[str, Input[str]],
         image_id: Input[str] | None,
     ):
-        self.name, self.plan, self.teardown = name, plan, teardown
+        self.name, self.plan, self.teardown = name, plan, teardown or not plan.protected
         self.child_opts = ResourceOptions(parent=parent)
         self.network = self._network()
         self.storage = self._storage(get_project_output(project_id=self.network.project, opts=InvokeOutputOptions(parent=parent)).number)

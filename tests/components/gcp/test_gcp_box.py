@@ -85,6 +85,12 @@ def test_the_data_disk_outlives_the_machine_until_a_teardown():
     assert made.one(INSTANCE).inputs["deletionProtection"] is True
 
 
+def test_deletion_protection_can_be_switched_off():
+    made = recorded(gce_box_plan(safety={"deletion_protection": False}))
+    assert made.one(INSTANCE).inputs["deletionProtection"] is False
+    assert not made.one(DISK).protect
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_each_mode_has_its_provisioning_model(mode):
     capacity, model, affinity, action, restarts = MODES[mode]
