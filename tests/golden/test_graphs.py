@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[2]
 FIRST = ("mistral-7b-qlora", "llama-70b-sft", "chat-serve", "gemma-pretrain")
 """Examples of the first release, whose states are kept."""
 STACKS = (
-    *FIRST, "chat-eks", "llama-70b-onprem", "chat-onprem", "assistant-eks", "llama-70b-gke", "mistral-7b-gce", "gemma-multislice", "chat-tpu",
+    *FIRST, "chat-eks", "llama-70b-onprem", "chat-onprem", "assistant-eks", "llama-70b-gke", "mistral-7b-gce", "gemma-multislice",
+    "chat-tpu",
 )  # fmt: skip
 STATES = sorted((ROOT / "tests" / "states").glob("*/*.json"))
 TODAY = datetime(2026, 11, 21)
