@@ -28,6 +28,7 @@ def example(name: str) -> JobContext:
 CASES = {
     "llama-70b-sft": lambda: example("llama-70b-sft"),
     "gemma-pretrain": lambda: example("gemma-pretrain"),
+    "gemma-multislice": lambda: example("gemma-multislice"),
     "llama-70b-onprem": lambda: example("llama-70b-onprem"),
     "llama-70b-gke": lambda: example("llama-70b-gke"),
     "efa": lambda: cases.context(plans.training_case()),
