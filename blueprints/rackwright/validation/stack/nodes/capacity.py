@@ -28,7 +28,8 @@ def capacity_mode_is_consistent(plan: StackPlan) -> Iterator[Violation]:
         for field in ("reservation_id", "group_arn"):
             if (value := getattr(capacity, field)) and capacity.mode not in RESERVED_MODES:
                 message = f"Capacity mode {capacity.mode} cannot use the reservation {value}"
-                yield Violation(at / field, "remove it, or use capacity mode reservation", message)
+                link = profile(plan.place.cloud).links.get("reservations", "")
+                yield Violation(at / field, "remove it, or use capacity mode reservation", message, link=link)
         if capacity.reservation_id and capacity.group_arn:
             message = f"Both a reservation ({capacity.reservation_id}) and a reservation group ({capacity.group_arn}) are set"
             yield Violation(at / "group_arn", f"remove it and keep {capacity.reservation_id}", message)
