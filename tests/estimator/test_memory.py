@@ -11,6 +11,7 @@ from rackwright.estimator.case import TrainingCase
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.predict import TrainingPrediction
 from rackwright.estimator.training.memory import MODELS, MemoryCoefficients, outside_bytes, peak_bytes, training_memory
+from rackwright.estimator.training.states import device_parameters
 
 from tests.estimator.memory_cases import GIB, PRIOR, case, network
 
@@ -93,6 +94,18 @@ def test_a_finer_split_never_adds_memory(c, field):
     if field == "shards" and c.zero_stage == 3 and c.shards == 1:
         return
     assert peak_bytes(finer, PRIOR) <= peak_bytes(c, PRIOR) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("shards", [8.0, 16.0, 64.0])
+def test_experts_gather_what_their_own_group_does_not_hold(shards):
+    """Experts without expert parallelism are sharded over the tensor group too, so 16 shards x tensor 8 hold 1/128 of them each.
+
+    A stage that stays whole then has 2 bytes per parameter, whatever the shards; the share that is gathered counted twice before.
+    """
+    c = case("mixtral-8x7b", **FSDP | {"weight_bytes": 2.0}, tensor=8.0, pipeline=2.0, shards=shards, micro_batches=32.0)
+    stage = device_parameters(c, 0.0)
+    assert training_memory(c, PRIOR, stage=0.0).weights == pytest.approx(2 * (stage.dense + stage.routed))
+    assert peak_bytes(replace(c, shards=2 * shards), PRIOR) <= peak_bytes(c, PRIOR) * (1 + 1e-9)
 
 
 @given(cases)

@@ -157,7 +157,9 @@ def gathered_bytes(case: TrainingCase, units: Num, stage: StageParameters) -> Nu
     routed = n.routed / np.maximum(n.moe_layers, 1)
     block = (n.largest_block - routed) / case.tensor + routed / np.maximum(case.expert * case.expert_tensor, 1)
     live = np.maximum(units * block + np.maximum(n.head, n.embedding) / case.tensor, lookup_by_label(case.engine, LIVE_PARAMETERS, 0.0))
-    whole = np.where(keeps_stage_whole(case), stage.dense + stage.routed, np.minimum(live, n.trunk / case.tensor))
+    held = np.maximum(stage.dense + stage.routed, 1.0)
+    whole = np.where(keeps_stage_whole(case), held, np.minimum(live, n.trunk / case.tensor))
     is_copied = np.greater(case.offload_parameters, 0) | np.greater(lookup_by_label(case.engine, LIVE_PARAMETERS, 0.0), 0)
-    remote_share = np.where(is_copied & np.equal(case.adapter, 0), 1.0, 1 - 1 / np.maximum(case.shards, 1))
+    local_share = (stage.dense / np.maximum(case.shards, 1) + stage.routed / expert_shards(case)) / held
+    remote_share = np.where(is_copied & np.equal(case.adapter, 0), 1.0, 1 - local_share)
     return np.where(np.greater_equal(case.zero_stage, 3), UNIT_BYTES * whole * remote_share, 0.0)
