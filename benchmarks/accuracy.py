@@ -177,9 +177,9 @@ def folded(key: str | Callable[[MeasuredValue], str], only: Callable[[FittedMode
     """Predictions of refits that never saw what they predict. The interval of a fold comes from the residuals of other runs."""
     points: list[Point] = []
     for model in (m for m in registry() if only(m)):
-        for fold in fit.folds(model, runs_of_model(model), key):
+        for fold in _folds(model, key):
             held = {run.row_id for run in fold.held}
-            quantiles = fit.residuals(model, _judged(model), held)
+            quantiles = fit.residuals(model, _ratios(model), held)
             for run, value in zip(fold.held, _values_of(model, fold), strict=True):
                 seen = next((quantiles[c] for c in model.classes(run.case) if c in quantiles), PRIOR_ONLY)
                 points.append(Point(run.table, run.row_id, run.cell, run.measured, seen.interval(float(value))))
@@ -187,8 +187,14 @@ def folded(key: str | Callable[[MeasuredValue], str], only: Callable[[FittedMode
 
 
 @cache
-def _judged(model: FittedModel) -> list[fit.Fold]:
-    return fit.judged(model, runs_of_model(model))
+def _folds(model: FittedModel, key: str | Callable[[MeasuredValue], str]) -> list[fit.Fold]:
+    return fit.folds(model, runs_of_model(model), key)
+
+
+@cache
+def _ratios(model: FittedModel) -> list[fit.FoldRatio]:
+    """Return measured / predicted of the folds that make the intervals."""
+    return fit.ratios(model, [fold for key in fit.judged_keys(runs_of_model(model)) for fold in _folds(model, key)])
 
 
 def _values_of(model: FittedModel, fold: fit.Fold) -> np.ndarray:
@@ -210,7 +216,8 @@ def page(date: str) -> str:
         ("One accelerator left out", "accelerator", "family"),
         ("TPOT, one hardware x model x TP x backend left out", serving_cell, "cells"),
     )
-    _judged.cache_clear()
+    _folds.cache_clear()
+    _ratios.cache_clear()
     parts = [f"# Accuracy against measured runs\n\n{date}, {calibration().version}. `make bench` writes this page.\n\n{LEGEND}\n"]
     first: list[Point] = []
     for title, key, kind in keys:

@@ -51,8 +51,11 @@ class Fold:
     held: Sequence[MeasuredValue]
 
 
-def fit(model: FittedModel, given: Sequence[MeasuredValue]) -> Any:
-    """The coefficients that fit `given`, rounded to DIGITS significant digits; the priors where there is nothing to fit."""
+def fit(model: FittedModel, given: Sequence[MeasuredValue], start: Any = None) -> Any:
+    """Return the coefficients that fit `given`, rounded to DIGITS significant digits; the priors where there is nothing to fit.
+
+    start: coefficients from which the search starts, in folds those of all runs; None: the priors.
+    """
     if not given:
         return model.kind()
     prior, low, high, spread = bounds(model.kind)
@@ -66,7 +69,8 @@ def fit(model: FittedModel, given: Sequence[MeasuredValue]) -> Any:
         soft = np.sqrt(2 * (np.sqrt(1 + missed**2) - 1)) * np.sign(missed)
         return np.concatenate([soft * weights, (x - prior) / spread])
 
-    found = least_squares(residuals, np.clip(prior, low, high), bounds=(low, high + 1e-12), x_scale=spread, max_nfev=200)
+    first = prior if start is None else np.array([getattr(start, f.name) for f in fitted_fields(model.kind)])
+    found = least_squares(residuals, np.clip(first, low, high), bounds=(low, high + 1e-12), x_scale=spread, max_nfev=200)
     return _named(model, np.clip(_rounded(found.x), low, high))
 
 
@@ -74,17 +78,21 @@ def folds(model: FittedModel, given: Sequence[MeasuredValue], key: str | Callabl
     """Refits that each leave out a fifth of the groups (or of what a function of the run names), or one value of a label of WHOLE."""
     label = engine if key == "engine" else attrgetter(key) if isinstance(key, str) else key
     bins = [label(run) if key in WHOLE else _fold(label(run)) for run in given]
-    made = []
+    whole, made = fit(model, given), []
     for held in sorted(set(bins)):
         rest = [run for run, b in zip(given, bins, strict=True) if b != held]
-        made.append(Fold(fit(model, rest), [run for run, b in zip(given, bins, strict=True) if b == held]))
+        made.append(Fold(fit(model, rest, whole), [run for run, b in zip(given, bins, strict=True) if b == held]))
     return made
 
 
+def judged_keys(given: Sequence[MeasuredValue]) -> list[str]:
+    """Return the labels whose folds make the intervals. Runs of one engine alone do not predict another."""
+    return [key for key in JUDGED_BY if key != "engine" or len(set(map(engine, given))) > 1]
+
+
 def judged(model: FittedModel, given: Sequence[MeasuredValue]) -> list[Fold]:
-    """Every fold that speaks for the intervals; runs of one engine alone say nothing of another."""
-    keys = [key for key in JUDGED_BY if key != "engine" or len(set(map(engine, given))) > 1]
-    return [fold for key in keys for fold in folds(model, given, key)]
+    """Return every fold that makes the intervals."""
+    return [fold for key in judged_keys(given) for fold in folds(model, given, key)]
 
 
 def engine(run: MeasuredValue) -> str:
@@ -92,17 +100,37 @@ def engine(run: MeasuredValue) -> str:
     return str(getattr(run.case, "step", run.case).engine)
 
 
-def residuals(model: FittedModel, made: Sequence[Fold], without: Container[str] = ()) -> dict[str, ResidualQuantiles]:
-    """By class: runs, and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out."""
-    found: dict[str, dict[str, tuple[str, list[float]]]] = {}
-    shares = MEMORY_SHARES if model.metric == "peak_memory_gib" else SHARES
+@dataclass(frozen=True)
+class FoldRatio:
+    """measured / predicted of one run in one fold that had not seen it, with the residual classes of the run."""
+
+    row_id: str
+    cell: str
+    classes: tuple[str, ...]
+    ratio: float
+
+
+def ratios(model: FittedModel, made: Sequence[Fold]) -> list[FoldRatio]:
+    """Return one ratio for each run of each fold."""
+    found = []
     for fold in made:
         if fold.held:
             predicted = np.broadcast_to(model.predict(stack_cases([run.case for run in fold.held]), fold.coefficients), len(fold.held))
-            for run, value in zip(fold.held, predicted, strict=True):
-                for name in model.classes(run.case) if run.row_id not in without else ():
-                    found.setdefault(name, {}).setdefault(run.row_id, (run.cell, []))[1].append(run.measured / float(value))
-    return {name: _quantiles(by_run, shares) for name, by_run in sorted(found.items()) if len(by_run) >= LEAST_RUNS or name == "all"}
+            found += [
+                FoldRatio(run.row_id, run.cell, model.classes(run.case), run.measured / float(value))
+                for run, value in zip(fold.held, predicted, strict=True)
+            ]
+    return found
+
+
+def residuals(model: FittedModel, found: Sequence[FoldRatio], without: Container[str] = ()) -> dict[str, ResidualQuantiles]:
+    """Return, by class, the runs and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out."""
+    by_class: dict[str, dict[str, tuple[str, list[float]]]] = {}
+    shares = MEMORY_SHARES if model.metric == "peak_memory_gib" else SHARES
+    for each in found:
+        for name in each.classes if each.row_id not in without else ():
+            by_class.setdefault(name, {}).setdefault(each.row_id, (each.cell, []))[1].append(each.ratio)
+    return {name: _quantiles(by_run, shares) for name, by_run in sorted(by_class.items()) if len(by_run) >= LEAST_RUNS or name == "all"}
 
 
 def document(models: Sequence[FittedModel], kept: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +143,7 @@ def document(models: Sequence[FittedModel], kept: dict[str, Any]) -> dict[str, A
             "runs": len(given),
             "kin": sorted({_kin(run.case) for run in given}),
             "coefficients": _described(model, fit(model, given)),
-            "residuals": {name: asdict(r) for name, r in residuals(model, judged(model, given)).items()},
+            "residuals": {name: asdict(r) for name, r in residuals(model, ratios(model, judged(model, given))).items()},
         }
     used = sum(len(section["coefficients"]) for section in sections.values())
     if used > MAX_COEFFICIENTS:

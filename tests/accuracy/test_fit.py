@@ -68,11 +68,18 @@ def test_a_fold_never_fits_its_own_rows():
         assert sum(map(len, held)) == len(set().union(*held))
 
 
+def assert_equal_fit(fold, alone) -> None:
+    """A fold starts from the coefficients of all runs and ends where a fit of its own rows from the priors ends."""
+    assert [getattr(fold, f.name) for f in fitted_fields(type(fold))] == pytest.approx(
+        [getattr(alone, f.name) for f in fitted_fields(type(alone))], rel=0.02, abs=0.01
+    )
+
+
 def test_a_fold_is_a_fit_of_the_other_rows():
     given = runs_of_model(SMALL)
     for fold in fit.folds(SMALL, given, "family"):
         held = {run.row_id for run in fold.held}
-        assert fold.coefficients == fit.fit(SMALL, [run for run in given if run.row_id not in held])
+        assert_equal_fit(fold.coefficients, fit.fit(SMALL, [run for run in given if run.row_id not in held]))
 
 
 def test_without_runs_the_coefficients_are_priors():
@@ -93,7 +100,7 @@ def test_an_engine_fold_leaves_out_the_whole_engine():
     for fold in fit.folds(model, given, "engine"):
         assert len({fit.engine(run) for run in fold.held}) == 1
         held = {run.row_id for run in fold.held}
-        assert fold.coefficients == fit.fit(model, [run for run in given if run.row_id not in held])
+        assert_equal_fit(fold.coefficients, fit.fit(model, [run for run in given if run.row_id not in held]))
 
 
 def test_one_engine_gives_no_engine_folds():
