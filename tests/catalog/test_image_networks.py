@@ -47,3 +47,24 @@ def test_networks_of_both_tables_agree():
     assert named
     assert listed
     assert named.flops == pytest.approx(listed.flops, rel=0.01)
+
+
+def test_a_gate_moves_its_elements_again():
+    gated, plain = find_network("efficientnet_b0"), find_network("resnet18")
+    assert gated
+    assert plain
+    assert gated.moved == pytest.approx(networks.GATED_PASSES * gated.activations)
+    assert plain.moved == plain.activations
+
+
+def test_densenet_moves_the_inputs_that_it_concatenates():
+    """arXiv 1608.06993, table 1: each layer of a block normalises the outputs of all layers before it."""
+    inputs, channels, side = 0, 64, 56
+    for layers in (6, 12, 24, 16):
+        inputs += side**2 * sum(channels + 32 * i for i in range(layers))
+        channels += 32 * layers
+        inputs += side**2 * channels  # of the transition, or of the last norm
+        channels, side = channels // 2, side // 2
+    found = find_network("densenet121")
+    assert found
+    assert found.activations == pytest.approx(inputs + 6.9e6, rel=0.01)

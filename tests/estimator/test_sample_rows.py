@@ -147,3 +147,38 @@ def test_a_release_in_brackets_has_fused_attention():
 @pytest.mark.parametrize("framework", ["Cuda graphs", "FasterTransformer"])
 def test_replayed_graphs_do_not_fuse_as_compiled_engines_do(framework):
     assert case("inference_more", framework=framework).engine == "graph"
+
+
+def test_dynamic_int8_computes_in_16_bit_also_when_compiled():
+    """PyTorch Labs: SAM ViT-B at batch 32 runs 94.9 images/s in bf16 and 93.7 with dynamic int8 (NV1772, NV1773)."""
+    assert case(precision="bf16 + int8 dynamic", compile="torch.compile").numbers == "fp16"
+
+
+@pytest.mark.parametrize(("model", "task", "boxes"), [("SSD300-ResNet50", "training", 1), ("SSD300-ResNet50", "inference", 0),
+                                                     ("MaskRCNN-R50-FPN", "inference", 1), ("ResNet-50", "training", 0)])  # fmt: skip
+def test_detectors_propose_boxes(model, task, boxes):
+    """The inference benchmark of SSD ends with the network."""
+    assert case(model=model, task=task).boxes == boxes
+
+
+@pytest.mark.parametrize(("model", "framework", "fused"), [("ViT-B/16 (384)", "PyTorch 2.4", 1), ("ViT-B/16 (384)", "PyTorch 1.12", 0),
+                                                          ("Swin-B (384)", "PyTorch 2.4", 0), ("SAM ViT-B", "PyTorch 2.4", 0)])  # fmt: skip
+def test_attention_is_fused_over_the_whole_image_only(model, framework, fused):
+    assert case(model=model, framework=framework).fused_attention == fused
+
+
+def test_mlperf_replays_graphs_and_neuron_queues():
+    assert case(scenario="MLPerf Offline", framework="TensorRT 9.0.0").replayed == 1
+    assert case(scenario="batch, data parallel over the cores", framework="PyTorch 2.5 Neuron", hardware="Inferentia2").queued == 1
+    assert (case().replayed, case().queued) == (0, 0)
+
+
+def test_recurrent_networks_compute_in_fp16():
+    found = case("inference_more", model="RNN-T", framework="TensorRT 9.0.0", scenario="MLPerf Offline", precision="", isl="")
+    assert found.numbers == "fp16"
+
+
+def test_binned_sequences_are_half_of_their_cap():
+    binned, padded = (case("training_more", model="BERT-large", method="pretrain", seq_len="512", framework=f, micro_batch="16")
+                      for f in ("PyTorch (NGC)", "TensorFlow 1 (NGC)"))  # fmt: skip
+    assert (binned.network.sample_tokens, padded.network.sample_tokens) == (256, 512)

@@ -58,6 +58,17 @@ class SampleCase:
     latency_bound: Num = 0.0
     """1 when requests arrive at random and a latency limit holds back part of the rate (MLPerf Server)."""
 
+    boxes: Num = 0.0
+    """1 when the host matches or filters the boxes that the network proposes (detectors)."""
+    replayed: Num = 0.0
+    """1 when the engine replays captured CUDA graphs, as TensorRT submissions to MLPerf do; else it enqueues kernel by kernel."""
+
+    fused_attention: Num = 1.0
+    """1 when one kernel computes attention over the whole sample; 0 when scores are stored, or windows are cut out and put back."""
+
+    queued: Num = 0.0
+    """1 when every core has its next batch ready, so that gaps between kernels overlap with work."""
+
     @property
     def is_training(self) -> Num:
         return np.not_equal(self.task, "inference")

@@ -22,6 +22,8 @@ REFERENCE_FLOPS = 250e12
 """Sustained 16-bit FLOP/s of an A100, of which the efficiency coefficients are a share."""
 REFERENCE_DENSITY = 16.0
 """16-bit matrix over fp32 vector FLOP/s of an A100: 312 over 19.5. V100, T4: 8; A10, L4, L40S: 4; RTX 3090, RTX 4090: 2."""
+HALF_RATE_DENSITY = 3.0
+"""Density below which a card sums 16-bit products in fp32 at half the rate of its matrix units: GeForce."""
 OVERLAP_POWER = 3.0
 """Exponent of the smooth maximum of the accelerator's and the host's time. Assumption of rackwright, 2026-11."""
 TRAFFIC_OVERLAP_POWER = {"tensorrt": 3.0, "compile": 1.5, "graph": 1.5}
@@ -47,15 +49,22 @@ USUAL_ACTIVATIONS_PER_FLOP = {
     "convolution": 1.35e-3, "depthwise": 1.1e-2, "transformer": 5e-4, "encoder": 5e-4, "detector": 7e-4, "unet": 3e-4, "dit": 1.2e-4,
 }  # fmt: skip
 """Elements written per forward FLOP of networks of each kind, from the rows of catalog/data/models/networks.csv."""
+ELEMENTS_PER_TOKEN = 9.0
+"""Elements written per token, layer and hidden unit: query, key and value 3, attention 1, its projection 1, feed-forward network 4."""
 ON_CHIP_GENERATIONS = ("neuroncore-v1",)
 """Generations that keep activations in the memory of their cores (AWS Neuron, Inferentia architecture). Only weights are read."""
-KERNELS_PER_LAYER = 6.0
-"""Matrix products of a transformer layer: query-key-value, scores, values, output, two of the feed-forward network."""
+KERNELS_PER_LAYER, FUSED_KERNELS_PER_LAYER = 6.0, 5.0
+"""Matrix products of a transformer layer: query-key-value, scores, values, output, two of the feed-forward network. Fused attention
+computes scores and values in one kernel."""
 UNFUSED_GENERATIONS = ("volta", "turing")
 """Generations on which torch.compile gains no bandwidth: Triton's tensor-core kernels begin with Ampere. Diffusers docs: SD 1.5 on T4 gains
 6 %, on A100 up to 100 %."""
 GRAPH_GENERATIONS = ("tpu", "neuroncore", "gaudi", "ascend")
 """Generations, by prefix, that run a compiled graph whatever the front end."""
+REFERENCE_CLOCK_GHZ = 1.41
+"""Boost clock of an A100, at which the gaps of fixed graphs are given."""
+CLOCK_GHZ = {"volta": 1.53, "turing": 1.59, "ampere": 1.41, "ada": 2.4, "hopper": 1.83, "blackwell": 1.965}
+"""Boost clock of a generation's accelerators: the gap between kernels of a graph takes cycles, not seconds. NVIDIA data sheets."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,7 @@ class PassCoefficients:
     tf32: float = fitted(0.9, 0.3, 1.5, "tf32, the same")
     power: float = fitted(0.7, 0.0, 1.3, "exponent of the power limit over the peak")
     size: float = fitted(0.1, 0.0, 0.6, "exponent of the peak over an A100's: larger accelerators are filled less")
-    density: float = fitted(0.2, 0.0, 0.8, "exponent of matrix over vector FLOP/s: faster matrix units are fed less well")
+    half_rate: float = fitted(1.2, 0.8, 1.6, "cards that sum 16-bit products in fp32 at half rate, so that matrix units are fed in time")
     tpu: float = fitted(0.8, 0.05, 2.0, "TPUs over GPUs of the same peak")
     neuron: float = fitted(0.6, 0.05, 2.0, "NeuronCores, the same")
     gaudi: float = fitted(0.4, 0.05, 2.0, "Gaudi, the same")
@@ -97,6 +106,11 @@ class VisionCoefficients(PassCoefficients):
     launch_reference: float = fitted(1.2e-4, 1e-6, 5e-4, "host time per matrix product in reference scripts of 2019 to 2021", "s")
     input_inference: float = fitted(3e-4, 0.0, 5e-3, "host time per image of these scripts: decoding and copies", "s")
     input_training: float = fitted(1e-4, 0.0, 2e-3, "the same in training", "s")
+    traffic_fused: float = fitted(0.7, 0.2, 1.5, "the same with fused attention over the whole sample, over windows or stored scores")
+    launch_replayed: float = fitted(6e-6, 1e-6, 1e-4, "gap per matrix product in replayed CUDA graphs", "s")
+    boxes_inference: float = fitted(1e-2, 0.0, 1e-1, "time per image of detectors in reference scripts: filtering boxes on the host", "s")
+    boxes_training: float = fitted(1e-3, 0.0, 1e-1, "the same in training: matching boxes with ground truth", "s")
+    proposals_training: float = fitted(1e-2, 0.0, 1e-1, "the same with region proposals, in training", "s")
 
 
 @dataclass(frozen=True)
@@ -108,6 +122,7 @@ class DenoisingCoefficients(PassCoefficients):
     traffic_transformer: float = fitted(1.5, 0.3, 6.0, "traffic per element of diffusion transformers over U-Nets")
     fp32, graph = 1.0, 0.7
     launch_reference, input_inference, input_training = 1.2e-4, 0.0, 0.0
+    traffic_fused, launch_replayed, boxes_inference, boxes_training, proposals_training = 1.0, 6e-6, 0.0, 0.0, 0.0
 
 
 def pass_seconds(case: SampleCase, k: Any) -> Num:
@@ -116,7 +131,7 @@ def pass_seconds(case: SampleCase, k: Any) -> Num:
     rounds = np.where(training, np.where(np.equal(case.task, "adapter"), 2.0, 3.0) + case.recompute, 1.0)
     per_second = chip.bandwidth_bytes_per_s * BANDWIDTH_SHARE
     is_transformer = np.isin(kind, TRANSFORMERS)
-    traffic = _traffic(case, k) * np.where(is_transformer, k.traffic_transformer, 1.0) * np.where(training, k.traffic_backward, 1.0)
+    traffic = _traffic(case, k) * np.where(is_transformer, _attention_traffic(case, k), 1.0) * np.where(training, k.traffic_backward, 1.0)
     width = lookup_by_label(case.numbers, ELEMENT_BYTES, 2.0)
     written = np.where(np.isin(chip.generation, ON_CHIP_GENERATIONS), 0.0, activations(case))
     weights = n.total * np.where(training, OPTIMIZER_PASSES, np.minimum(case.batch, chip.cores))  # each core reads them
@@ -127,9 +142,11 @@ def pass_seconds(case: SampleCase, k: Any) -> Num:
     host = kernels(case) * _launch_s(case, k) * np.where(training, BACKWARD_LAUNCHES + case.recompute, 1.0)
     reads_images = np.equal(_engine(case), "reference") & np.not_equal(kind, "encoder")
     host = host + case.batch * np.where(reads_images, np.where(training, k.input_training, k.input_inference), 0.0)
+    boxes = np.where(reads_images, case.batch * case.boxes, 0.0) * _boxes_s(case, k)
     overlapped = (device**OVERLAP_POWER + host**OVERLAP_POWER) ** (1 / OVERLAP_POWER)
-    seconds = np.where(np.isin(_engine(case), ("tensorrt", "graph")), device + host, overlapped)
-    return seconds * np.where(training, 1 + k.scaling * np.log2(np.maximum(case.accelerators, 1)), 1.0)
+    is_serial = np.isin(_engine(case), ("tensorrt", "graph")) & np.equal(case.queued, 0)
+    seconds = np.where(is_serial, device + host, overlapped)
+    return (seconds + boxes) * np.where(training, 1 + k.scaling * np.log2(np.maximum(case.accelerators, 1)), 1.0)
 
 
 def batch_seconds(case: SampleCase, k: Any) -> Num:
@@ -155,21 +172,26 @@ def matrix_flops_per_s(case: SampleCase, k: Any) -> Num:
         share = share * np.where(np.char.startswith(np.asarray(chip.generation, dtype=str), prefix), factor, 1.0)
     base = chip.base_peak_flops * chip.sustained_share
     vector = np.where(np.greater(chip.vector_flops, 0), chip.vector_flops, chip.base_peak_flops / REFERENCE_DENSITY)
-    share = share * (chip.base_peak_flops / vector / REFERENCE_DENSITY) ** -k.density * _busy_share(case)
+    density = chip.base_peak_flops / vector
+    share = share * np.where(np.less(density, HALF_RATE_DENSITY), k.half_rate, 1.0) * _busy_share(case)
     limit = np.minimum(1.0, chip.watts * lookup_by_label(chip.generation, FLOPS_PER_WATT, np.inf) / base)
-    return share * chip.peak_flops * chip.sustained_share * limit**k.power * (base / REFERENCE_FLOPS) ** -k.size
+    return share * chip.peak_flops * chip.sustained_share * limit**k.power * np.maximum(base / REFERENCE_FLOPS, 1.0) ** -k.size
 
 
 def activations(case: SampleCase) -> Num:
     """Return the elements written per sample and pass."""
-    usual = case.network.flops_per_sample * lookup_by_label(case.kind, USUAL_ACTIVATIONS_PER_FLOP, 5e-4)
+    n = case.network
+    usual = n.flops_per_sample * lookup_by_label(case.kind, USUAL_ACTIVATIONS_PER_FLOP, 5e-4)
+    is_known = np.isin(case.kind, TRANSFORMERS) & np.greater(n.layers, 0) & np.greater(n.sample_tokens, 0)
+    usual = np.where(is_known, ELEMENTS_PER_TOKEN * n.layers * n.hidden * n.sample_tokens, usual)
     return np.where(np.greater(case.activations, 0), case.activations, usual)
 
 
 def kernels(case: SampleCase) -> Num:
     """Return the matrix products and convolutions of one pass."""
     usual = lookup_by_label(case.kind, USUAL_KERNELS, USUAL_KERNELS["transformer"])
-    usual = np.where(np.greater(case.network.layers, 0), KERNELS_PER_LAYER * case.network.layers, usual)
+    each = np.where(np.greater(case.fused_attention, 0), FUSED_KERNELS_PER_LAYER, KERNELS_PER_LAYER)
+    usual = np.where(np.greater(case.network.layers, 0), each * case.network.layers, usual)
     return np.where(np.greater(case.kernels, 0), case.kernels, usual)
 
 
@@ -196,9 +218,23 @@ def _traffic(case: SampleCase, k: Any) -> Num:
     return np.where(_runs_graph(case.chip), k.traffic_compiled, found)
 
 
+def _attention_traffic(case: SampleCase, k: Any) -> Num:
+    """Return the traffic per element of transformers over convolutional networks."""
+    return k.traffic_transformer * np.where(np.greater(case.fused_attention, 0) & np.equal(case.kind, "transformer"), k.traffic_fused, 1.0)
+
+
+def _boxes_s(case: SampleCase, k: Any) -> Num:
+    """Return the host time per image of networks that propose boxes."""
+    matching = np.where(np.equal(case.kind, "detector"), k.proposals_training, k.boxes_training)
+    return np.where(case.is_training, matching, k.boxes_inference)
+
+
 def _launch_s(case: SampleCase, k: Any) -> Num:
-    by_engine = {"reference": k.launch_reference, "compile": k.launch_compiled, "tensorrt": k.launch_graph, "graph": k.launch_graph}
-    return lookup_by_label(_engine(case), by_engine, k.launch_eager)
+    gap = np.where(np.greater(case.replayed, 0), k.launch_replayed, k.launch_graph)
+    gap = gap * REFERENCE_CLOCK_GHZ / lookup_by_label(case.chip.generation, CLOCK_GHZ, REFERENCE_CLOCK_GHZ)
+    by_engine = {"reference": k.launch_reference, "compile": k.launch_compiled}
+    host = lookup_by_label(_engine(case), by_engine, k.launch_eager)
+    return np.where(np.isin(_engine(case), ("tensorrt", "graph")), gap, host)
 
 
 def classes(case: SampleCase) -> tuple[str, ...]:

@@ -20,9 +20,9 @@ from rackwright.estimator.case import CARDS, OTHER_VENDORS
 from rackwright.estimator.result import PredictionInterval
 
 FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
-MAX_COEFFICIENTS = 155
-"""Maximum number of coefficients over all models: about 25 published runs each. 13 of them act on one vendor or engine class each
-(serving/platforms.py), 50 are those of whole samples (sample_rate.py)."""
+MAX_COEFFICIENTS = 165
+"""Maximum number of coefficients over all models: about 29 readings of published runs each. 13 of them act on one vendor or engine
+class each (serving/platforms.py), 55 are those of whole samples (sample_rate.py)."""
 PRIOR_ONLY_FACTOR = 2.0
 """Least p90 / p50 and p50 / p10 of a prediction without measured runs."""
 

@@ -117,7 +117,7 @@ def sample_case(config: SampleConfig, *, catalog: Catalog | None = None) -> Samp
     return SampleCase(
         network=n, chip=chip, batch=float(config.batch), task=task, numbers=config.numbers, engine=sample_engine(config.engine.name),
         compiled=float(bool(config.engine.compiled)), operation=same.operation if same else "", passes=float(config.passes),
-        accelerators=float(h.count), recompute=float(config.recompute == "full"), activations=same.activations if same else 0.0,
+        accelerators=float(h.count), recompute=float(config.recompute == "full"), activations=same.moved if same else 0.0,
         kernels=float(same.layers) if same else 0.0,
     )  # fmt: skip
 

@@ -37,6 +37,9 @@ TOKENS_PER_ATTENTION = 9 * 64
 FLOPS_PER_SCORE = 4 * 64
 """Attention FLOPs per score: two products over a head of 64."""
 GLOBAL_ATTENTION = re.compile(r"vit|deit|beit|eva|aimv2|cait|xcit")
+BOX_NETWORKS = re.compile(r"rcnn|rpn|retinanet|efficientdet|ssd")
+"""Networks that propose boxes, which the host of a reference script filters, or matches with ground truth."""
+WINDOWED_ATTENTION = re.compile(r"swin|sam |maxvit|coat|levit|mvit|davit|mobilevit|efficientvit|xcit|fastvit|nextvit|tiny_vit|gcvit|repvit")
 MAXQ_WATTS = 300.0
 """Power of RTX PRO 6000 Max-Q. Source: NVIDIA data sheet, 2025."""
 
@@ -68,6 +71,10 @@ def sample_case(row: PrintedRow, catalog: Catalog | None = None) -> SampleCase:
         kernels=float(network.layers),
         once_flops=DECODER_FLOPS_PER_PIXEL * network.image_px**2 if is_whole else 0.0,
         latency_bound=float("server" in row.lower("scenario")),
+        boxes=float(bool(BOX_NETWORKS.search(network.name)) and (training or "ssd" not in network.name)),
+        fused_attention=float(has_fused_attention(row) and attends_globally(network)),
+        queued=float(is_over_cores(row)),
+        replayed=float("mlperf" in row.lower("scenario")),
     )
 
 
@@ -104,10 +111,15 @@ def _batch(row: PrintedRow, network: ImageNetwork, count: int, training: bool, c
     if not printed:
         return min(max(UNSPECIFIED_WORK[training] / network.flops, 1.0), MAX_UNSPECIFIED_BATCH[training])
     texts = f"{row.lower('metric')} {row.notes}"
-    if "over the cores" in row.lower("scenario"):
+    if is_over_cores(row):
         return cores * printed  # each core runs its own batch
     is_global = bool(GLOBAL_BATCH.search(texts)) or "detectron2" in row.lower("framework")
     return printed / count if is_global else printed
+
+
+def is_over_cores(row: PrintedRow) -> bool:
+    """Return whether each core has batches of its own, waiting in a queue."""
+    return "over the cores" in row.lower("scenario")
 
 
 def _task(row: PrintedRow, training: bool) -> str:
@@ -120,7 +132,7 @@ def sample_number_format(row: PrintedRow, generation: str) -> str:
     """Return the format of the products. Weight-only formats compute in 16 bit, as do dynamic ones without a compiler."""
     printed, compiled = row.lower("precision"), bool(row.text("compile")) and row.lower("compile") != "no"
     is_weight_only = re.search(r"wo\b|weights|nf4|qlora|base", printed)
-    is_dynamic = re.search(r"dq|dynamic|torchao", printed) and not compiled
+    is_dynamic = re.search(r"int8 dynamic" if compiled else r"dq|dynamic|torchao", printed)
     if not is_weight_only and not is_dynamic and (narrow := re.search(r"int8|fp8", printed)):
         return narrow.group(0)
     is_engine = sample_engine_family(row) == "tensorrt"
@@ -145,11 +157,16 @@ def _activations(row: PrintedRow, network: ImageNetwork) -> float:
     """Return the elements written per pass, with the attention scores where the kernel stores them."""
     is_fused = has_fused_attention(row)
     if network.attention_flops or network.is_diffusion:
-        return network.activations + (0.0 if is_fused else network.attention_flops / FLOPS_PER_SCORE)
-    if not is_fused or not GLOBAL_ATTENTION.search(network.name) or "swin" in network.name:
-        return network.activations
+        return network.moved + (0.0 if is_fused else network.attention_flops / FLOPS_PER_SCORE)
+    if not is_fused or not attends_globally(network):
+        return network.moved
     tokens = 0.9 * network.flops / (2 * network.parameters)  # a tenth of the FLOPs are attention's
-    return network.activations * TOKENS_PER_ATTENTION / (TOKENS_PER_ATTENTION + tokens)
+    return network.moved * TOKENS_PER_ATTENTION / (TOKENS_PER_ATTENTION + tokens)
+
+
+def attends_globally(network: ImageNetwork) -> bool:
+    """Return whether attention is over the whole image, not over windows."""
+    return bool(GLOBAL_ATTENTION.search(network.name)) and not WINDOWED_ATTENTION.search(network.name)
 
 
 def has_fused_attention(row: PrintedRow) -> bool:
