@@ -35,9 +35,10 @@ def test_a_batch_job_searches_its_batch():
 
 
 def test_the_order_of_cost_of_a_vision_batch_is_that_of_the_full_rates():
-    """At batch 1 the L4 was the cheapest."""
+    """At batch 1 the L4 was the cheapest. L4 at 300 images/s (350 are reported) and H100 cost the same within the uncertainty."""
     usd = {name: of(f"{VIT}, {SMALL}", name).chosen.cost_usd.p50 for name in ("g6.xlarge", "g6e.xlarge", "p5.4xlarge")}
-    assert usd["g6e.xlarge"] < usd["p5.4xlarge"] < usd["g6.xlarge"]
+    assert usd["g6e.xlarge"] < 0.8 * min(usd["p5.4xlarge"], usd["g6.xlarge"])
+    assert usd["p5.4xlarge"] == pytest.approx(usd["g6.xlarge"], rel=0.1)
 
 
 def test_images_are_counted_as_images():
