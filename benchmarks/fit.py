@@ -75,7 +75,10 @@ def fit(model: FittedModel, given: Sequence[MeasuredValue], start: Any = None) -
 
 
 def folds(model: FittedModel, given: Sequence[MeasuredValue], key: str | Callable[[MeasuredValue], str] = "group") -> list[Fold]:
-    """Refits that each leave out a fifth of the groups (or of what a function of the run names), or one value of a label of WHOLE."""
+    """Refits that each leave out a fifth of the groups (or of what a function of the run names), or one value of a label of WHOLE.
+
+    A refit starts from the coefficients of all runs. From the priors, some stopped in a minimum with a higher loss of the same runs.
+    """
     label = engine if key == "engine" else attrgetter(key) if isinstance(key, str) else key
     bins = [label(run) if key in WHOLE else _fold(label(run)) for run in given]
     whole, made = fit(model, given), []
