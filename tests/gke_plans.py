@@ -17,7 +17,7 @@ def gke_training_case(machine: str = "a3-megagpu-8g", nodes: int = 4, place: dic
     workload = given.model_dump(mode="json", exclude_unset=True)["workloads"][0]
     workload = {key: value for key, value in workload.items() if key != "checkpoint"}
     del workload["data"]["uri"]
-    shape = {"ttl": "14d", "api_access": OFFICE, "kind": "training-cluster"} | (blueprint or {})
+    shape = {"ttl": "14d", "api_access": OFFICE, "kind": "training-cluster", "storage": "none"} | (blueprint or {})
     layout = ParallelLayout(tensor=8, data=nodes, zero_stage=3)
     chosen = candidate(machine, row.accelerator, 8, nodes, fabric=str(row.fabric), parallelism=layout, **more)
     cluster = fit(chosen, 20)
