@@ -218,9 +218,9 @@ class Blueprint(Part):
     kind: Literal["auto", "box", "training-cluster", "inference-fleet", "tpu-pod"] = "auto"
     """One node (box), many nodes on one fabric (training-cluster), autoscaled replicas (inference-fleet) or TPU slices (tpu-pod)."""
     cluster: ClusterChoice = "new"
-    """A new cluster, an existing one, or a cluster that another stack exports."""
+    """A new cluster, an existing one, or a cluster that another stack exports; not on own servers (N-07)."""
     pools: Pools = "auto"
-    """Node pools in addition to the one that sizing chose."""
+    """Node pools in addition to the one that sizing chose; not on own servers (N-20)."""
     sharing: Sharing = "none"
     """Whether replicas of services may share an accelerator, also those of different workloads. `auto`: by MIG or MPS, where it costs less
     than whole accelerators; `time-slicing` isolates no memory and is used only where it is named."""

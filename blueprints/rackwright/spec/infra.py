@@ -6,8 +6,8 @@ from pydantic import Discriminator, Field, Tag
 
 from rackwright.clouds import names, sellers
 from rackwright.spec.base import MAPPING, PLAIN, Id, Moment, Name, OneOf, Part, PositiveInt, Text, plain_or_mapping, tag_by_key
-from rackwright.spec.inventory import Inventory, Ipv4Range
-from rackwright.spec.quantity import Duration, Money, UnitPrice
+from rackwright.spec.inventory import Inventory
+from rackwright.spec.own_servers import NodeCost, RdmaFabric
 
 CloudName = Annotated[str, OneOf(names)]
 SellerName = Annotated[str, OneOf(sellers)]
@@ -116,7 +116,8 @@ class Capacity(Part):
     ordered: tuple[CapacityEntry, ...] = ()
     """Alternatives for sizing, most preferred first; the first that fits is used. Calendar capacity is named by its reservation (S-274)."""
     fallback: tuple[CapacityEntry, ...] = ()
-    """One pool per entry, which grows when jobs need machines; later ones grow where earlier ones have no capacity."""
+    """One pool per entry, which grows when jobs need machines; later ones grow where earlier ones have no capacity. Not on own
+    servers (N-04)."""
     queued: bool = False
     """Obtain flex-start machines by queued provisioning: Kueue requests all machines of a job together, and the job waits for them."""
 
@@ -175,7 +176,8 @@ class Network(Part):
     existing: ExistingNetwork | None = None
     """Existing network to use. On Google Cloud its name, or projects/HOST/global/networks/NAME of a Shared VPC."""
     cidr: Text | None = None
-    """Address range of the new network, such as 10.20.0.0/16. On Google Cloud it also holds pods, services and accelerator networks."""
+    """Address range of the new network, such as 10.20.0.0/16. On Google Cloud it also holds pods, services and accelerator networks.
+    Not on own servers (N-19)."""
 
 
 class Roles(Part):
@@ -207,43 +209,6 @@ class Pin(Part):
     """Number of TPU slices of this topology that train together; default: 1."""
 
 
-class NodeCost(Part):
-    """Cost of one own server: `per_hour`, or its price, lifetime and power."""
-
-    per_hour: Money | None = None
-    """Cost of one server for an hour, everything included."""
-    purchase: Money | None = None
-    """Price of one server, with its share of racks, switches and cables."""
-    lifetime: Duration | None = None
-    """Time over which the price is depreciated, such as 1461 d."""
-    electricity: UnitPrice | None = None
-    """Price of one kWh."""
-    pue: Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)] | None = None
-    """Facility power over server power, which adds cooling; default: the mean of published surveys."""
-
-
-class RdmaFabric(Part):
-    """InfiniBand or RoCE for pods, through NVIDIA's network operator."""
-
-    mode: Literal["host-device", "sriov", "shared"] = "host-device"
-    """Whole NICs for each pod, virtual functions of them (SR-IOV), or NICs that pods share."""
-    driver: Literal["host", "operator"] = "host"
-    """NIC driver: installed on the servers, or installed by the network operator (DOCA-OFED)."""
-    gpu_driver: Literal["host", "operator"] = "operator"
-    """GPU driver: installed on the servers, or installed by the GPU operator."""
-    virtual_functions: Annotated[int, Field(ge=1, le=127, strict=True)] = 8
-    """Virtual functions of each port; mode sriov only."""
-    mtu: Annotated[int, Field(ge=1280, le=9216, strict=True)] | None = None
-    """MTU of the ports in bytes; default: what the servers have."""
-    pkey: Annotated[str, Field(pattern=r"^0x[0-9a-fA-F]{4}$", description="such as 0x8001")] | None = None
-    """InfiniBand partition of the pods; mode sriov only, with `ufm_secret`."""
-    ufm_secret: Id | None = None
-    """Secret in the network operator's namespace with the address and credentials of UFM, which assigns PKeys."""
-    addresses: Ipv4Range = "198.18.0.0/15"
-    """IPv4 range of the rails; each rail gets an equal part. The default is reserved for network benchmarks (RFC 2544), so pods and servers
-    rarely use it. Calico's pods use 192.168.0.0/16 by default."""
-
-
 class Place(Part):
     """One cloud account, project or cluster in which sizing searches for machines."""
 
@@ -256,14 +221,15 @@ class Place(Part):
     billing_account: BillingAccount | None = None
     """Google Cloud billing account of the project, in US dollars, for a budget from `goals.max_cost`; without it there is no budget."""
     role: Deployer | None = None
-    """ARN of the role that the provider assumes to build the stack, or email address of the service account that it acts as."""
+    """ARN of the role that the provider assumes to build the stack, or email address of the service account that it acts as.
+    Not on own servers (N-18)."""
     permissions_boundary: Arn | None = None
     """ARN of the IAM policy set as permissions boundary on every new role; without it, the deployer can become administrator. AWS only
     (S-271)."""
     roles: Roles | None = None
-    """Existing IAM roles or service accounts to use."""
+    """Existing IAM roles or service accounts to use; not on own servers (N-18)."""
     key: IdOrOutput | None = None
-    """Existing KMS key: its ARN, or projects/P/locations/REGION/keyRings/R/cryptoKeys/K; default: a new key."""
+    """Existing KMS key: its ARN, or projects/P/locations/REGION/keyRings/R/cryptoKeys/K; default: a new key. Not on own servers (N-18)."""
     regions: tuple[Id, ...] = ()
     """Allowed regions; default: every region of the catalog."""
     zones: tuple[Id, ...] = ()

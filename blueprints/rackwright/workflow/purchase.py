@@ -14,8 +14,9 @@ from rackwright.sizing.offers.own_servers import server_watts
 from rackwright.sizing.plan import Fit
 from rackwright.sizing.purchase.purchase_plan import Prices, PurchasePlan, ServerFacts, Site, SwitchFacts
 from rackwright.spec.blueprint import Blueprint
-from rackwright.spec.infra import Infra, NodeCost, Place
+from rackwright.spec.infra import Infra, Place
 from rackwright.spec.inventory import INVENTORY_VERSION, ClusterFacts, Inventory, Nic, ServerGroup
+from rackwright.spec.own_servers import NodeCost
 from rackwright.spec.purchase import Purchase
 from rackwright.spec.spec import Spec
 from rackwright.validation.spec.own.purchase import rack_misfits

@@ -18,7 +18,7 @@ from rackwright.compile.operators.devices import gpu_operator
 from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, metrics_priority, monitoring
 from rackwright.compile.operators.queue_alerts import queue_alerts
 from rackwright.sizing.blueprint_kind import blueprint_kind
-from rackwright.spec.infra import RdmaFabric
+from rackwright.spec.own_servers import RdmaFabric
 from rackwright.stackplan import (
     BlueprintKind,
     ClusterPlan,

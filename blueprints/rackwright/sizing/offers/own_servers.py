@@ -10,8 +10,9 @@ from rackwright.clouds import KUBERNETES
 from rackwright.sizing.economics.own_node import OwnNodeCost, node_usd_per_hour
 from rackwright.sizing.node.power import POWER_ASSUMPTIONS, node_watts
 from rackwright.sizing.note import Note, NoteKind
-from rackwright.spec.infra import NodeCost, Place
+from rackwright.spec.infra import Place
 from rackwright.spec.inventory import Inventory, Nic, ServerGroup
+from rackwright.spec.own_servers import NodeCost
 from rackwright.spec.spec import Spec
 
 FABRICS = {"infiniband": Fabric.INFINIBAND, "roce": Fabric.ROCE}

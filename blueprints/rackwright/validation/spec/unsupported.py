@@ -46,21 +46,20 @@ def _blueprint(key: str, *defaults: object) -> Callable[[SpecContext], Iterable[
     """An option of the blueprint that is set, where a place is on a cloud without it."""
 
     def find(context: SpecContext) -> list[At]:
-        lacking = any(not supports(place.cloud, f"blueprint.{key}") for _, place in context.places)
-        return [At() / "blueprint" / key] if lacking and getattr(context.spec.blueprint, key) not in defaults else []
+        chosen = getattr(context.spec.blueprint, key)
+        return [At() / "blueprint" / key] if chosen not in defaults and _lacks(context, f"blueprint.{key}") else []
 
     return find
 
 
 def _lacks(context: SpecContext, option: str) -> bool:
-    """Whether a place is on a cloud that has the option for no stack; some have it for boxes only."""
-    is_box = context.spec.blueprint.kind == "box"
-    return any(not supports(place.cloud, option) and not (is_box and supports(place.cloud, "box.alerts")) for _, place in context.places)
+    """Whether a place is on a cloud without the option."""
+    return any(not supports(place.cloud, option) for _, place in context.places)
 
 
 def _inference_gateway(context: SpecContext) -> list[At]:
     chosen = context.spec.blueprint.gateway == "inference"
-    return [At() / "blueprint" / "gateway"] if chosen and not all(supports(p.cloud, "blueprint.gateway") for _, p in context.places) else []
+    return [At() / "blueprint" / "gateway"] if chosen and _lacks(context, "blueprint.gateway") else []
 
 
 def _safety(context: SpecContext) -> list[At]:

@@ -7,8 +7,8 @@ from ipaddress import IPv4Network
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.sizing.offers.own_servers import rdma_nic, servers_named
-from rackwright.spec.infra import RdmaFabric
 from rackwright.spec.inventory import Nic, NicPort
+from rackwright.spec.own_servers import RdmaFabric
 
 HOST_DEVICE, SRIOV, SHARED = "host-device", "sriov", "shared"
 SHARED_PODS = 63

@@ -12,8 +12,9 @@ from rackwright.diagnostics.rule import Violation
 from rackwright.sizing.offers.own_servers import accelerator_of, port_bytes_per_s, rdma_nic, server_model
 from rackwright.sizing.offers.sharing import profiles_of
 from rackwright.spec.base import quote
-from rackwright.spec.infra import Place, RdmaFabric
+from rackwright.spec.infra import Place
 from rackwright.spec.inventory import Gpus, Nic, Node, ServerGroup
+from rackwright.spec.own_servers import RdmaFabric
 from rackwright.spec.reading.inventory_file import FORM, InventoryError, inventory_of
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.stackplan.namespaces import is_reserved
