@@ -73,8 +73,9 @@ def compare(spec):
             assert (shown.tier, shown.bytes_per_s) == ("fsx-lustre-intelligent-tiering", lustre.throughput_mb_s * 1e6)
             assert lines["Lustre file system in tiers: throughput"].quantity == lustre.throughput_mb_s
     elif stack.box and spec.is_training:
-        assert (shown.tier, shown.bytes) == ("ebs-gp3", stack.box.data.size_gib * GIB)
-        assert shown.bytes_per_s == stack.box.data.throughput_mib_s * 2**20
+        rated = stack.box.data.throughput_mib_s
+        assert (shown.tier, shown.bytes) == (profile(stack.place.cloud).disk_volumes[stack.box.data.kind], stack.box.data.size_gib * GIB)
+        assert shown.bytes_per_s == (rated and rated * 2**20)
         assert lines["data disk"].quantity == stack.box.data.size_gib
         billed = sum(line.unit_price_usd * line.quantity for what, line in lines.items() if what.startswith("data disk"))
         assert shown.usd_per_month == pytest.approx(billed)

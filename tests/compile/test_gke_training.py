@@ -13,9 +13,9 @@ from rackwright.validation.stack import check
 
 from tests import gke_plans, plans
 
-PLANS = {name: build() for name, build in gke_plans.GKE.items()}
 NETWORKS = {"gke-tcpx": 4, "gke-tcpxo": 8, "gke-lustre": 8, "gke-alerts": 8, "gke-roce": 0}
 """cluster-toolkit examples/gke-a3-highgpu and gke-a3-megagpu; GKE makes those of A3 Ultra."""
+PLANS = {name: gke_plans.GKE[name]() for name in NETWORKS}
 
 
 def bodies(plan, kind):

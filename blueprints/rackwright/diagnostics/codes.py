@@ -17,6 +17,7 @@ CODES = {
     "C-neuron-split": "a replica over an unsupported number of Neuron devices or cores",
     "C-no-path": "a blueprint that is not supported on the cloud",
     "C-server-option": "an option of a service that the model server of this release does not have",
+    "C-tpu-model": "a model, or an option of it, that the server on TPU does not run",
     "C-unsupported": "a plan that a component does not support",
     "C-wide-replica": "a replica over more machines than the blueprint supports",
     "C-workload": "a kind of workload that the blueprint does not support",

@@ -250,22 +250,27 @@ def planned_file_system(
     """What the StackPlan of a training run will contain, for display. otherwise: a recommendation where this release builds none.
     recorded: the file system of a running stack."""
     need, kind = plan.storage, blueprint_kind(spec, candidate)
-    sold = {volume.name for volume in catalog.volumes if volume.cloud == candidate.cloud}
     if kind == "tpu-pod":
         return None
-    if kind == "box" and "ebs-gp3" in sold:
-        size_gib, rate_mib_s = data_disk_size(need, catalog, machine)
-        price = catalog.volume("ebs-gp3").price_usd_per_byte_month
-        usd = None if price is None else size_gib * GIB * price + _disk_rate_usd(rate_mib_s, catalog)
-        limit = Note(NoteKind.DISK_LIMIT, {"gb_per_s": rate_mib_s * MIB / 1e9})
-        slow = (limit,) if rate_mib_s * MIB < need.throughput_bytes_per_s else ()
-        return FileSystem("ebs-gp3", size_gib * GIB, rate_mib_s * MIB, usd, basis=(storage_note(NoteKind.DATA_DISK, need), *slow))
+    if kind == "box" and (disk := profile(candidate.cloud).disk_volumes.get(machine.boot_disk)):
+        return _planned_data_disk(need, catalog.volume(disk), machine, catalog)
     if kind == "training-cluster" and profile(candidate.cloud).lustre_service:
         size = lustre_size(spec, plan, candidate, machine, catalog, recorded)
         if size is None:
             return None
         return _planned_lustre(plan, size, lustre_clients_of(spec, candidate, machine, size.efa, catalog), catalog)
     return otherwise()
+
+
+def _planned_data_disk(need: StorageNeed, disk: Volume, machine: Machine, catalog: Catalog) -> FileSystem:
+    """The data disk of a box. Its rate is chosen and billed for gp3 only; others have that of their size and machine, None here."""
+    size_gib, rate_mib_s = data_disk_size(need, catalog, machine)
+    price, is_rated = disk.price_usd_per_byte_month, disk.name == "ebs-gp3"
+    usd = None if price is None else size_gib * GIB * price + (_disk_rate_usd(rate_mib_s, catalog) if is_rated else 0.0)
+    limit = Note(NoteKind.DISK_LIMIT, {"gb_per_s": rate_mib_s * MIB / 1e9})
+    slow = (limit,) if is_rated and rate_mib_s * MIB < need.throughput_bytes_per_s else ()
+    rate = rate_mib_s * MIB if is_rated else None
+    return FileSystem(disk.name, size_gib * GIB, rate, usd, basis=(storage_note(NoteKind.DATA_DISK, need), *slow))
 
 
 def _planned_lustre(plan: SizingPlan, size: LustreSize, clients: LustreClients, catalog: Catalog) -> FileSystem:
