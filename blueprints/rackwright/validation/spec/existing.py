@@ -1,4 +1,4 @@
-"""S-270 to S-275: existing networks, service accounts and keys of Google Cloud, and switches that it does not have."""
+"""S-270 to S-276: existing networks, service accounts and keys of Google Cloud, and switches that it does not have."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ PROXY_ONLY = "https://cloud.google.com/load-balancing/docs/proxy-only-subnets"
 ACCOUNTS = "https://cloud.google.com/iam/docs/service-accounts-create"
 CALENDAR = "https://cloud.google.com/ai-hypercomputer/docs/request-capacity"
 AUDIT = "https://cloud.google.com/kubernetes-engine/docs/how-to/audit-logging"
-FLEET = "inference-fleet"
+BOX, FLEET = "box", "inference-fleet"
 ALWAYS_ON = {
     "audit_logs": "GKE always logs administrative requests",
     "private_endpoints": "subnets always reach Google's services privately",
@@ -128,9 +128,9 @@ def subnets_have_their_ranges(context: SpecContext) -> Iterator[Violation]:
             yield Violation(
                 at / "use", "write nodes, or remove the subnet", f"A stack on {cloud.name} uses no subnet of purpose {entry.use}"
             )
-        network = place.network.existing
-        named = re.fullmatch(cloud.network_id, network.vpc) if network and isinstance(network.vpc, str) else None
-        shared = bool(named and named["owner"] and named["owner"] != place.project)
+        if context.kinds == {BOX}:
+            continue
+        shared = _host_project(place) is not None
         missing = {"pods", "services"} - {*ranges}
         if entry.use in MACHINE_PURPOSES and (missing and (ranges or shared)):
             why = "GKE adds no range to a subnet of another project" if shared else f"it has {' and '.join(ranges)} alone"
@@ -138,6 +138,13 @@ def subnets_have_their_ranges(context: SpecContext) -> Iterator[Violation]:
                 f"add {' and '.join(f'{key}: NAME' for key in sorted(missing))}; `gcloud compute networks subnets describe` shows the names"
             )
             yield Violation(at, fix, f"The subnet names no secondary range of {' and '.join(sorted(missing))}: {why}")
+
+
+def _host_project(place: Place) -> str | None:
+    """Project of an existing network that is not the project of the stack, as in a Shared VPC."""
+    network = place.network.existing
+    named = re.fullmatch(profile(place.cloud).network_id, network.vpc) if network and isinstance(network.vpc, str) else None
+    return named["owner"] if named and named["owner"] != place.project else None
 
 
 @rule("S-273", link=PROXY_ONLY, on=GCP, of_candidate=True)
@@ -176,3 +183,16 @@ def switches_have_an_effect(context: SpecContext) -> Iterator[Violation]:
         if not getattr(chosen, key):
             message = f"safety.{key} is false, and has no effect on {clouds[0]}: {reason}"
             yield Violation(At() / "blueprint" / "safety" / key, "remove it", message)
+
+
+@rule("S-276", link=SHARED_VPC, on=GCP, of_candidate=True)
+def box_has_its_own_account_and_firewall(context: SpecContext) -> Iterator[Violation]:
+    """A box on Google Cloud has a service account of its own, and a firewall rule in its project: it is in no Shared VPC."""
+    for at, place in context.places if context.kinds == {BOX} else ():
+        if place.roles:
+            yield Violation(at / "roles", "remove it", "A box has a service account of its own, and `roles` replaces none", about_key=True)
+        if host := _host_project(place):
+            message = (
+                f"The network is in project {host}, and the firewall rule of a box is made in {place.project or 'the project of the stack'}"
+            )
+            yield Violation(at / "network" / "existing" / "vpc", "use a network of the stack's project, or leave it out", message)
