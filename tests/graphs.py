@@ -6,9 +6,9 @@ from rackwright.stackplan import StackPlan
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 
-from tests import gke_plans, own_plans, plans
+from tests import gce_plans, gke_plans, own_plans, plans
 
-PLANS = plans.ALL | plans.NODES | plans.FLEETS | gke_plans.GKE | own_plans.OWN
+PLANS = plans.ALL | plans.NODES | plans.FLEETS | gke_plans.GKE | gce_plans.GCE | own_plans.OWN
 RECORDED: dict[tuple, Graph] = {}
 
 

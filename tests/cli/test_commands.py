@@ -6,7 +6,9 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from rackwright.compile.compile import PATHS
 from rackwright.diagnostics.problem import Problem
+from rackwright.stackplan import BlueprintKind
 
 ROOT = Path(__file__).parents[2]
 STACKS = ("chat-eks", "chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")
@@ -200,7 +202,8 @@ def test_plan_and_report_warn_if_other_machines_are_recorded(rackwright, stacks)
     assert f"decision.json records 1 x {third}" in Path("report.md").read_text()
 
 
-def test_plan_does_not_suggest_choose_if_nothing_can_be_built(rackwright, stacks):
+def test_plan_does_not_suggest_choose_if_nothing_can_be_built(rackwright, stacks, monkeypatch):
+    monkeypatch.delitem(PATHS, (BlueprintKind.BOX, "gcp"))
     spec = Path("mistral-7b-qlora.yaml")
     text = spec.read_text()
     place = text[text.index("    - cloud:") : text.index("blueprint:")]

@@ -94,7 +94,9 @@ def _documented() -> set[tuple[str, str]]:
     for section in text.split("\n## ")[1:]:
         heading, _, content = section.partition("\n")
         found |= {(heading.strip("`"), name) for name in re.findall(r"^\| `(\w+)", content, re.MULTILINE)}
-        found |= {tuple(f"rackwright_pulumi.aws.{module} {name}".split()) for module, name in re.findall(r"`(\w+)` \| `(Aws\w+)`", content)}
+        for cloud in ("aws", "gcp"):
+            parts = re.findall(rf"`(\w+)` \| `({cloud.title()}\w+)`", content)
+            found |= {(f"rackwright_pulumi.{cloud}.{module}", name) for module, name in parts}
     parts = text.partition("`rackwright.stackplan` has the parts")[2].partition("\n\n")[0]
     found |= {("rackwright.stackplan", name) for name in re.findall(r"`(\w+)`", parts)}
     modules = {module for module, _ in found}

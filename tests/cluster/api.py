@@ -50,17 +50,20 @@ class Api:
 
     def request(self, method: str, path: str, body: Body | None = None, kind: str = "application/json") -> Answer:
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind, "Accept": "application/json"}
-        self.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
-        response = self.connection.getresponse()
-        text = response.read()
+        try:
+            self.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+            response = self.connection.getresponse()
+            text = response.read()
+        except (OSError, http.client.HTTPException):
+            self.__dict__.pop("connection", None)  # the next request opens another one
+            raise
         warnings = tuple(line.partition('"')[2].rstrip('"') for line in response.headers.get_all("Warning") or ())
         return Answer(response.status, json.loads(text) if text[:1] == b"{" else {}, warnings)
 
     def is_ready(self) -> bool:
         try:
             return self.request("GET", "/readyz").status == 200
-        except (OSError, http.client.HTTPException, ssl.SSLError):
-            self.__dict__.pop("connection", None)
+        except (OSError, http.client.HTTPException):
             return False
 
     def apply(self, body: Body, dry_run: bool = False) -> Answer:

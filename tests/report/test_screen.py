@@ -18,7 +18,7 @@ LONG = ["chat-serve", "existing-cluster", "near-tie-in-time", "nothing-fits"]
 """Cases of tests/cases/sizing with 46 lines and more in full sentences."""
 TODAY = date(2026, 11, 21)
 LINES = 40
-FEW = {"llama-70b-onprem": 1, "chat-onprem": 1, "llama-70b-gke": 2}
+FEW = {"llama-70b-onprem": 1, "chat-onprem": 1, "llama-70b-gke": 2, "chat-tpu": 1, "gemma-multislice": 1}
 """Examples with fewer alternatives: their number of fits."""
 
 

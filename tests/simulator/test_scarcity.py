@@ -66,7 +66,7 @@ def test_errors_of_google_have_its_format(gcp, cloud):
         (MachineRequest("ct6e-standard-4t", "us-central1-a", 1), ("TPU-V6E-per-project-region", 4)),
         (MachineRequest("n1-standard-8", "us-central1-a", 1, False, "nvidia-tesla-t4", 2), ("NVIDIA_T4_GPUS", 2)),
         (MachineRequest("p3.2xlarge", "us-east-1a", 1, spot=True), ("L-7212CCBC", 8)),
-        (MachineRequest("e2-standard-16", "us-central1-a", 1), None),
+        (MachineRequest("e2-standard-16", "us-central1-a", 1), ("CPUS", 16)),
     ],
 )
 def test_each_machine_counts_against_its_quota(machines, quota):

@@ -9,7 +9,7 @@ from rackwright_pulumi import declare
 from rackwright_pulumi.testing import Graph, UnknownStack, record
 from rackwright_pulumi.unsupported import Unsupported
 
-from tests import plans
+from tests import own_plans, plans
 
 SPLITS = {
     "training": [("base",), ("cluster",), ("operators", "workloads")],
@@ -110,9 +110,9 @@ def test_layers_without_an_upstream_stack_are_refused_by_the_component():
         graph_of(replace(plans.training_plan(), layers=("operators",)))
 
 
-def test_another_cloud_builds_all_layers_in_one_stack():
-    with pytest.raises(Unsupported, match="alone on gcp"):
-        graph_of(replace(plans.fleet_plan(), layers=("base",)))
+def test_own_servers_build_all_layers_in_one_stack():
+    with pytest.raises(Unsupported, match="alone on kubernetes"):
+        graph_of(replace(own_plans.OWN["own-fleet"](), layers=("base",)))
 
 
 def test_disabled_protection_protects_no_resource_and_queues_stay_open():

@@ -70,7 +70,8 @@ def quota_of(machines: MachineRequest) -> tuple[str, int] | None:
     if "." in machines.type:
         alike, each = row or _same_class(machines.type), row.vcpus if row else vcpus(machines.type)
     else:
-        alike, each = row or _same_device(machines.accelerator), machines.accelerators_each or (row.accelerator_count if row else 0)
+        own = (row.accelerator_count or row.vcpus) if row else 0
+        alike, each = row or _same_device(machines.accelerator), machines.accelerators_each or own
     code = (alike.quota_spot if machines.spot else alike.quota_on_demand) if alike else _metric(machines)
     return (code, each or 0) if code else None
 
