@@ -91,3 +91,9 @@ def test_a_chosen_plan_never_breaks_its_budget(workload, place, usd, objective, 
     assert shown.bill.total_usd <= budget(at.spec)
     assert p80(total_interval(shown.stack, at.plan.chosen, at.spec, at.catalog)) <= budget(at.spec) * (1 + 1e-9)
     assert "V-111" not in {problem.code for problem in shown.problems if "with network, storage" in problem.reason}
+
+
+@pytest.mark.parametrize("place", [AWS, GCP])
+def test_a_rate_that_the_host_limits_is_compared_with_a_budget(place):
+    images = "{name: images, kind: batch, model: {base: vit-l-16}, image: {size: 224}, data: {samples: 1e7}}"
+    assert pipeline(images, place, goals="{max_cost: 500 USD}").plan.fits

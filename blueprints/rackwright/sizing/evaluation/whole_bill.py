@@ -23,6 +23,8 @@ def within_budget(fit: Fit, bill: Interval | None, goals: GoalLimits) -> Fit | R
         return fit
     if p80(bill) <= budget:
         used, tightest = p80(bill) / budget, fit.tightest[0]
+        if "used" not in tightest.values:  # a host that limits the rate is nearer to its limit than any budget
+            return fit
         is_tightest = used > tightest.number("used") / (tightest.number("max") if "max" in tightest.values else 1.0)
         found = Note(NoteKind.BUDGET_SHARE, {"used": used, "median": bill.p50 / budget})
         return replace(fit, tightest=(found,)) if is_tightest or tightest.kind is NoteKind.BUDGET_SHARE else fit
