@@ -22,11 +22,16 @@ def rate_text(fit: Fit, it: WorkloadFacts) -> str:
         return ""
     each, s = unit_cost(fit, it), fit.speed
     batch = f" in batches of up to {s.batch_size:,}" if s.batch_size and s.batch_size > 1 else ""
-    parts = [f"{s.units_per_s:,.{0 if s.units_per_s >= 100 else 1}f} {UNITS[it.unit].plural}/s{batch}"] if s.units_per_s else []
+    parts = [f"{rate_number(s.units_per_s)} {UNITS[it.unit].plural}/s{batch}"] if s.units_per_s else []
     if s.unloaded_s:
         parts.append(f"answer in {span(s.ttft_s)} under load, {span(s.unloaded_s)} without other traffic")
     parts += [f"{unit_price(each.usd)} USD per {each.per}" + ("" if fit.duration_s else " at peak traffic")] if each else []
     return "; ".join(parts)
+
+
+def rate_number(per_s: float) -> str:
+    """`1,200`, `34.5`, `0.0368`: three significant digits below 10."""
+    return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:,.1f}" if per_s >= 10 else f"{per_s:.3g}"
 
 
 def unit_price(usd: Interval) -> str:

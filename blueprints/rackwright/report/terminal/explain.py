@@ -38,7 +38,7 @@ from rackwright.wording.option_effects import option_text
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rationale import compared_with
 from rackwright.wording.rejections import candidate_remedy, rejection_text
-from rackwright.wording.unit_rates import rate_text
+from rackwright.wording.unit_rates import rate_number, rate_text
 from rackwright.workflow.stack.stack_preview import StackPreview
 
 FITS_SHOWN, REJECTED_SHOWN, REJECTED_OF_NAME = 3, 20, 2
@@ -162,8 +162,11 @@ def _with_median(p80_s: float, p50_s: float | None) -> str:
 def _speed_rows(speed: Speed, it: WorkloadFacts) -> list[tuple[str, str]]:
     rows = [
         ("tokens/s", speed.tokens_per_s and count(speed.tokens_per_s)),
-        ("samples/s" if speed.units_per_s or it.kind == "custom" else "sequences/s", speed.samples_per_s and f"{speed.samples_per_s:,.1f}"),
-        (f"{UNITS[it.unit].plural}/s, all replicas", speed.units_per_s and f"{speed.units_per_s:,.1f}"),
+        (
+            "samples/s" if speed.units_per_s or it.kind == "custom" else "sequences/s",
+            speed.samples_per_s and rate_number(speed.samples_per_s),
+        ),
+        (f"{UNITS[it.unit].plural}/s, all replicas", speed.units_per_s and rate_number(speed.units_per_s)),
         ("step", speed.step_s and span(speed.step_s)),
         ("rollout", speed.rollout_s and span(speed.rollout_s)),
         ("compute", speed.compute_s and span(speed.compute_s)),
