@@ -167,7 +167,7 @@ class GkeParts(GkeBase):
                 "project": self.network.project,
                 "project_number": self.number,
                 "cluster_name": cluster.cluster_name,
-                "pools": [plan.name for plan in self.plan.pools if plan.role == "accelerator"],
+                "pools": [self.plan.node_pool_name(pool) for pool in self.plan.pools if pool.role == "accelerator"],
                 "tags": self.plan.tags,
             },
             self.child_opts,

@@ -49,7 +49,12 @@ class GcpPrivateServices(pulumi.ComponentResource):
             opts=own,
         )
         connection = Connection(
-            child(name, "peering"), network=args["network_id"], service=SERVICE, reserved_peering_ranges=[address.name], opts=own
+            child(name, "peering"),
+            network=args["network_id"],
+            service=SERVICE,
+            reserved_peering_ranges=[address.name],
+            deletion_policy="REMOVE_PEERING",  # a deleted file system can hold the connection for days
+            opts=own,
         )
         firewall = Firewall(
             child(name, "lustre"),

@@ -29,11 +29,11 @@ class Project:
 
     def zones_offering(self, machine: str) -> list[str]:
         """Zones of the region that offer a machine type."""
-        rows = self._json("compute", "machine-types", "list", f"--filter=name={machine} AND zone~^{self.region}-")
+        rows = self._json("compute", "machine-types", "list", f"--filter=name={_type(machine)} AND zone~^{self.region}-")
         return sorted({str(row["zone"]).rpartition("/")[2] for row in rows})
 
     def machine_type(self, name: str, zone: str) -> dict[str, Any]:
-        return self._json("compute", "machine-types", "describe", name, f"--zone={zone}")
+        return self._json("compute", "machine-types", "describe", _type(name), f"--zone={zone}")
 
     def cluster_versions(self) -> list[str]:
         """Versions of GKE control planes that the region offers, newest first."""
@@ -65,6 +65,11 @@ class Project:
             return json.loads(text)
         except ValueError:
             raise NotAnswered("gcloud returned no JSON") from None
+
+
+def _type(machine: str) -> str:
+    """Machine type of a machine of the catalog: `n1-standard-8` of `n1-standard-8+1xT4`."""
+    return machine.partition("+")[0]
 
 
 def _run(command: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from rackwright_pulumi.testing import Graph, record
 from rackwright_pulumi.unsupported import Unsupported
 
 from tests.components.sdk import misfits
-from tests.gce_plans import GCE, gce_box_plan
+from tests.gce_plans import GCE, RESERVED, gce_box_plan
 from tests.graphs import recorded
 
 INSTANCE, TEMPLATE = "gcp:compute/instance:Instance", "gcp:compute/instanceTemplate:InstanceTemplate"
@@ -202,3 +202,17 @@ def test_the_example_of_the_guide_runs():
     assert not misfits(made)
     assert made.outputs["connect"].endswith("--zone us-central1-a --tunnel-through-iap")
     assert not made.by_type(ALERT)
+
+
+def test_bundled_local_disks_do_not_replace_a_box():
+    """Compute Engine attaches them, and the provider reads them as a change that replaces the machine."""
+    (node,) = recorded(gce_box_plan("a3-megagpu-8g")).by_type(INSTANCE)
+    assert "scratchDisks" in node.options["ignoreChanges"]
+
+
+def test_a_box_with_rdma_interfaces_has_them_in_an_existing_network():
+    net = {"vpc": "ml", "subnets": [{"id": "projects/my-project/regions/us-central1/subnetworks/nodes", "zone": "us-central1-b"}]}
+    place = {"capacity": {"ordered": [RESERVED]}, "network": {"existing": net}}
+    (node,) = recorded(gce_box_plan("a3-ultragpu-8g", "reservation", place)).by_type(INSTANCE)
+    kinds = [nic["nicType"] for nic in node.inputs["networkInterfaces"]]
+    assert (kinds.count("GVNIC"), kinds.count("MRDMA")) == (2, 8)

@@ -84,3 +84,21 @@ def test_deletion_protection_is_a_switch(protected):
     plan = replace(gke_plans.GKE["gke-roce"](), protected=protected)
     (cluster,) = recorded(plan).by_type(CLUSTER)
     assert cluster.inputs["deletionProtection"] is protected
+
+
+def test_an_existing_network_gets_no_peering():
+    """It has its own private services access (V-260); a second connection would change that of other stacks."""
+    given = gke_plans.existing_case()
+    lustre = gke_plans.gke_training_case("a2-highgpu-8g", place=gke_plans.GCP | gke_plans.EXISTING, blueprint={"storage": "lustre"})
+    assert given[0].infra == lustre[0].infra
+    graph = recorded(plans.compiled(lustre))
+    assert graph.by_type("gcp:lustre/instance:Instance")
+    assert not graph.by_type("gcp:servicenetworking/connection:Connection")
+
+
+def test_alerts_of_a_stack_in_an_existing_cluster_watch_its_own_pools():
+    given, plan, chosen = gke_plans.guest_case()
+    named = given.model_copy(update={"blueprint": given.blueprint.model_copy(update={"notify": ("ml@example.com",)})})
+    (policy,) = recorded(plans.compiled((named, plan, chosen))).by_type("gcp:monitoring/alertPolicy:AlertPolicy")
+    (condition,) = policy.inputs["conditions"]
+    assert f'"{given.name}-gpu"' in condition["conditionThreshold"]["filter"]

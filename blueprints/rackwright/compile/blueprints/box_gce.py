@@ -6,7 +6,7 @@ from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
 from rackwright.compile.blueprints.box import ROOT_GIB, idle_cpu_percent, ssh_ranges
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.network.address_plan import existing_network, gce_box_network
+from rackwright.compile.network.address_plan import gce_box_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.capacity import capacity_plan
 from rackwright.compile.storage.buckets import bucket_plans, data_disk, grants
@@ -19,7 +19,7 @@ SERVICES = ("projects", "compute", "identity", "keys", "object-store", "registry
 
 def gce_box_plan(context: CompileContext) -> StackPlan:
     place, layout = place_plan(context), context.catalog.layout_by_machine.get(context.machine.name)
-    network = existing_network(context.place.network) or gce_box_network(place, layout)
+    network = gce_box_network(place, layout)
     buckets = bucket_plans(context)
     box = _box(context, place.zone, network)
     return StackPlan(

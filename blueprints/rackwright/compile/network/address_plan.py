@@ -86,6 +86,7 @@ def existing_gke_network(plan: NetworkPlan, network: Network, place: PlacePlan) 
         nat=False,
         flow_logs=False,
         mtu=None,
+        private_services_cidr="",  # the network has its own: V-260
         existing_id=existing_reference(given.vpc),
         existing_subnet_ids=tuple(existing_reference(entry.id) for entry in entries),
         host_project=host if host != place.account and given.subnet_users == "create" else "",

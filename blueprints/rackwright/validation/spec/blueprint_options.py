@@ -24,6 +24,7 @@ VPC_SIZES = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.ht
 HUB = "hf"
 """Scheme of weights that the server downloads from the Hugging Face hub."""
 BLUEPRINT = At() / "blueprint"
+ORDERED = "use `ordered`, which selects the first entry that fits"
 
 
 @rule("C-ssh", of_candidate=True)
@@ -57,7 +58,21 @@ def box_has_one_capacity_mode(context: SpecContext) -> Iterator[Violation]:
     for at, place in context.places if context.kinds == {BOX} else ():
         if len(place.capacity.fallback) > 1:
             message = f"A box has one machine and one capacity mode; capacity.fallback lists {len(place.capacity.fallback)}"
-            yield Violation(at / "capacity" / "fallback", "use `ordered`, which selects the first entry that fits", message)
+            yield Violation(at / "capacity" / "fallback", ORDERED, message)
+
+
+@rule("C-slices", of_candidate=True)
+def slices_have_one_capacity_mode(context: SpecContext) -> Iterator[Violation]:
+    """Slices of TPUs have one capacity mode, and a pod of slices has no additional pools."""
+    is_pod = context.kinds == {"tpu-pod"}
+    if not is_pod and not (context.candidate and context.candidate.topology):
+        return
+    for at, place in context.places:
+        if len(place.capacity.fallback) > 1:
+            message = f"Slices of TPUs have one capacity mode; capacity.fallback lists {len(place.capacity.fallback)}"
+            yield Violation(at / "capacity" / "fallback", ORDERED, message)
+    if context.spec.blueprint.pools != "auto" and is_pod:
+        yield Violation(BLUEPRINT / "pools", "set it to auto", "This release adds no pools to a TPU pod")
 
 
 @rule("C-pools", of_candidate=True)

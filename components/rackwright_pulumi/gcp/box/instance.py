@@ -60,7 +60,8 @@ def instance(parent: pulumi.Resource, name: str, settings: MachineSettings) -> M
         opts=ResourceOptions(
             parent=parent,
             delete_before_replace=True,  # the data disk is attached to one machine
-            ignore_changes=["bootDisk.initializeParams.image", "attachedDisks"],
+            # Machines with bundled local SSDs report them: https://github.com/hashicorp/terraform-provider-google/issues/19648
+            ignore_changes=["bootDisk.initializeParams.image", "attachedDisks", *([] if plan.local_ssd_count else ["scratchDisks"])],
             custom_timeouts=TIMEOUTS,
         ),
     )

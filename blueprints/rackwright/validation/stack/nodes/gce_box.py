@@ -40,7 +40,7 @@ def rdma_machines_have_every_interface(plan: StackPlan, catalog: Catalog) -> Ite
     """A box with RDMA interfaces has all interfaces of its machine type, in a network with the RDMA profile of its zone."""
     box = plan.box
     layout = catalog.layout_by_machine.get(box.machine) if box else None
-    if box is None or layout is None or not layout.rdma_subnets or plan.network.existing_id:
+    if box is None or layout is None or not layout.rdma_subnets:
         return
     ip, fabric = (sum(nic.kind == kind for nic in box.nics or (NicPlan(0, 0, "ip"),)) for kind in ("ip", "fabric"))
     if (ip, fabric) != (1 + layout.gvnic_networks, layout.rdma_subnets):

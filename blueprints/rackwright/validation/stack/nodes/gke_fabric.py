@@ -71,7 +71,7 @@ def networks_have_objects(plan: StackPlan) -> Iterator[Violation]:
     """Each accelerator network of a cluster has a Network and a GKENetworkParamSet of its name, with its device mode."""
     modes = {m.body["metadata"]["name"]: m.body["spec"]["deviceMode"] for _, m in manifests(plan, "GKENetworkParamSet")}
     named = {m.body["metadata"]["name"] for _, m in manifests(plan, "Network")}
-    for index, network in enumerate(plan.network.accelerator_networks if plan.cluster else ()):
+    for index, network in enumerate(plan.network.accelerator_networks if plan.cluster and not plan.cluster.existing else ()):
         if network.name not in named or modes.get(network.name) != network.device_mode:
             message = f"Network {network.name} of mode {network.device_mode} has no Kubernetes network with this mode"
             yield Violation(NETWORKS / index, "add its Network and GKENetworkParamSet", message)

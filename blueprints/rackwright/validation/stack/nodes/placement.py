@@ -86,7 +86,7 @@ def _google_zones(plan: StackPlan, catalog: Catalog, at: At, machine: str, zones
     offered = [zone for row in catalog.places_by_sku.get(machine, ()) for zone in row.zones]
     if not offered and plan.place.zone_assumed:
         message = f"Zone {plan.place.zone} was chosen by default, and the catalog has no zones that offer {machine}"
-        fix = f"set zones in infra; list them with {LIST_GCP.format(machine, plan.place.region)}"
+        fix = f"set zones in infra; list them with {LIST_GCP.format(machine.partition('+')[0], plan.place.region)}"
         yield Violation(at, fix, message, level=Level.WARNING, stage=Stage.BUILD, blocks_update=False)
     elif offered and not set(zones) <= set(offered):
         here = sorted(zone for zone in offered if zone.startswith(plan.place.region))

@@ -7,7 +7,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
-from rackwright.stackplan import CapacityPlan, StackPlan
+from rackwright.stackplan import CapacityPlan, PoolPlan, StackPlan
 from rackwright.stackplan.capacity import RESERVATION_ID, drain_before_end
 from rackwright.validation.stack.nodes.capacity import capacity_plans
 from rackwright.validation.stack.registry import StackContext, accelerators, catalog_rule, context_rule, manifests, pools, rule
@@ -90,6 +90,21 @@ def reservation_matches(plan: StackPlan) -> Iterator[Violation]:
         if held and pool.nodes_max > held:
             message = f"Pool {pool.name} has up to {pool.nodes_max} nodes, but its reservation holds {held}"
             yield Violation(at / "nodes_max", f"set it to {held}, or use a larger reservation", message)
+    for together in _pools_by_reservation(plan).values():
+        nodes, held = sum(pool.nodes_max for _, pool in together), together[0][1].capacity.count
+        if held and nodes > held and len(together) > 1 and all(pool.nodes_max <= held for _, pool in together):
+            names = ", ".join(pool.name for _, pool in together)
+            message = f"Pools {names} have up to {nodes} nodes together, but their reservation holds {held}"
+            yield Violation(together[-1][0] / "nodes_max", "use fewer machines, or a larger reservation", message)
+
+
+def _pools_by_reservation(plan: StackPlan) -> dict[str, list[tuple[At, PoolPlan]]]:
+    """Pools of each reservation, such as the slices of one stack."""
+    found: dict[str, list[tuple[At, PoolPlan]]] = {}
+    for at, pool in pools(plan):
+        if pool.capacity.reservation_id:
+            found.setdefault(pool.capacity.reservation_id, []).append((at, pool))
+    return found
 
 
 @rule("R-12", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-cr-group.html", on=AWS)

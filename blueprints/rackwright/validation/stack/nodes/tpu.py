@@ -68,7 +68,7 @@ def placement_matches_hosts(plan: StackPlan, catalog: Catalog) -> Iterator[Viola
 def slices_are_equal(plan: StackPlan) -> Iterator[Violation]:
     """Slices that train together have one machine type and one topology with several hosts, and require JobSet."""
     found = list(slices(plan))
-    if len(found) < 2:
+    if len(found) < 2 or plan.kind is not BlueprintKind.TPU_POD:
         return
     first = found[0][1]
     for at, pool in found[1:]:
@@ -86,7 +86,7 @@ def slices_are_equal(plan: StackPlan) -> Iterator[Violation]:
 def slices_reach_one_another(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Slices that train together reach one another over the default interface of their pods; this release sets up no other one."""
     found = list(shapes(plan, catalog))
-    if len(found) > 1 and (interface := found[0][2].slice_interface):
+    if plan.kind is BlueprintKind.TPU_POD and len(found) > 1 and (interface := found[0][2].slice_interface):
         at, _, shape = found[1]
         message = f"Slices of {shape.generation} exchange over {interface} of their pods, and the stack has the default network only"
         yield Violation(at, "use one larger slice, or another TPU generation for several slices", message)
