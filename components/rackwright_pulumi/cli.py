@@ -199,11 +199,12 @@ def _aws_policies(graph: "Graph", plan: "StackPlan", preview: bool) -> tuple[Any
 
 def _gcp_roles(graph: "Graph", plan: "StackPlan", preview: bool) -> tuple[Any, str]:
     """(roles and bindings, warning) of the caller of `pulumi up`."""
-    from rackwright_pulumi.deployer.gcp_roles import act_as_warning, deployer_roles
+    from rackwright_pulumi.deployer.gcp_roles import act_as_warning, deployer_roles, host_project_warning
 
     project = plan.place.account or "PROJECT_ID"
     document = deployer_roles(graph, project=project, region=plan.place.region, stack=plan.name, preview=preview)
-    return document, act_as_warning(document)
+    warnings = (act_as_warning(document), host_project_warning(graph, project))
+    return document, " ".join(filter(None, warnings))
 
 
 def _compared_with_aws(session: Session, plan: "StackPlan", profile: str | None, quotas: Path | None) -> "Answers":

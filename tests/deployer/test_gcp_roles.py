@@ -2,11 +2,11 @@
 
 import pytest
 from rackwright_pulumi.deployer import Unknown
-from rackwright_pulumi.deployer.gcp_roles import ACT_AS, SET_POLICY, act_as_warning, deployer_roles, types
+from rackwright_pulumi.deployer.gcp_roles import ACT_AS, SET_POLICY, act_as_warning, deployer_roles, host_project_warning, types
 from rackwright_pulumi.resource_graph import Graph, Node
 from rackwright_pulumi.simulator.schema.facts import covered, find
 
-from tests.gke_plans import GKE
+from tests.gke_plans import GKE, GKE_OPTIONS
 from tests.graphs import recorded
 
 PLACE = {"project": "my-project", "region": "us-central1", "stack": "llama-70b-gke"}
@@ -69,3 +69,11 @@ def test_a_type_without_a_row_is_refused():
     node = Node("urn", "gcp:dns/managedZone:ManagedZone", "zone", "", custom=True, inputs={})
     with pytest.raises(Unknown, match="gcp:dns/managedZone:ManagedZone has no row"):
         deployer_roles(Graph({"urn": node}, {}), **PLACE)
+
+
+def test_the_host_project_of_a_shared_vpc_is_named_and_its_role_is_not_granted_elsewhere():
+    graph = recorded(GKE_OPTIONS["gke-existing"]())
+    document = deployer_roles(graph, project="my-project", region="us-central1", stack="demo")
+    assert "hostServiceAgentUser" not in str(document)
+    assert "net-project" in host_project_warning(graph, "my-project")
+    assert host_project_warning(recorded(GKE_OPTIONS["gke-queued"]()), "my-project") == ""

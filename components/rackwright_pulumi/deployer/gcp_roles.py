@@ -32,6 +32,7 @@ TITLES = {
     "buckets": "Buckets of the stack",
     "keys": "Keys of the stack",
 }
+PROJECT_MEMBER, SUBNET_MEMBER = "gcp:projects/iAMMember:IAMMember", "gcp:compute/subnetworkIAMMember:SubnetworkIAMMember"
 KUBERNETES_ADMIN = "roles/container.admin"
 """Charts install roles of their own, which needs every permission in the cluster:
 https://docs.cloud.google.com/kubernetes-engine/docs/how-to/role-based-access-control#iam-interaction"""
@@ -82,6 +83,18 @@ def act_as_warning(document: dict[str, Any]) -> str:
     )
 
 
+def host_project_warning(graph: Graph, project: str) -> str:
+    """What the update changes in the host project of a Shared VPC, where these roles hold nothing; empty without one."""
+    granted = (node.inputs.get("project") for node in graph.nodes.values() if node.type in (PROJECT_MEMBER, SUBNET_MEMBER))
+    hosts = sorted({str(host) for host in granted if host and host != project})
+    if not hosts:
+        return ""
+    return (
+        f"The update also grants roles in {', '.join(hosts)}, which needs compute.subnetworks.setIamPolicy and {SET_POLICY} there. These "
+        "roles do not have them: an administrator of that project grants them, or grants the roles and sets `subnet_users: exist`."
+    )
+
+
 def _permissions(graph: Graph, nodes: list[Node], preview: bool) -> set[str]:
     found: set[str] = set()
     tokens = {node.type for node in nodes} | {token for token, _ in graph.invokes if token.startswith("gcp:")}
@@ -102,7 +115,9 @@ def _parts(permissions: set[str], nodes: list[Node], project: str, region: str) 
         if found:
             yield key, (found, " || ".join(f'resource.name.startsWith("{name}")' for name in names))
         rest -= found
-    granted = sorted({str(node.inputs["role"]) for node in nodes if node.type == "gcp:projects/iAMMember:IAMMember"})
+    granted = sorted(
+        {str(node.inputs["role"]) for node in nodes if node.type == PROJECT_MEMBER and node.inputs.get("project", project) == project}
+    )
     if SET_POLICY in rest:
         named = ", ".join(f"'{role}'" for role in granted)
         yield "grants", ({SET_POLICY}, f"api.getAttribute('iam.googleapis.com/modifiedGrantsByRole', []).hasOnly([{named}])")
