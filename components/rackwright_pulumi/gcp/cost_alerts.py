@@ -13,28 +13,18 @@ from pulumi_gcp.billing import (
     BudgetBudgetFilterArgs,
     BudgetThresholdRuleArgs,
 )
-from pulumi_gcp.monitoring import (
-    AlertPolicy,
-    AlertPolicyConditionArgs,
-    AlertPolicyConditionConditionThresholdAggregationArgs,
-    AlertPolicyConditionConditionThresholdArgs,
-    NotificationChannel,
-)
+from pulumi_gcp.monitoring import AlertPolicy, AlertPolicyConditionArgs
 from rackwright.stackplan import CostAlertsPlan
 
 from rackwright_pulumi.args import Part, part
 from rackwright_pulumi.check_args import check_args
+from rackwright_pulumi.gcp.idle_alerts import LONGEST_MINUTES, STACK_LABEL, idle_condition, mail_channels
 from rackwright_pulumi.gcp.labels import gcp_labels
 from rackwright_pulumi.naming import child
 
-STACK_LABEL = "rackwright-stack"
-CPU = 'resource.type = "gce_instance" AND metric.type = "compute.googleapis.com/instance/cpu/utilization"'
 POOL = 'metadata.user_labels."goog-k8s-cluster-name" = "{}" AND metadata.user_labels."goog-k8s-node-pool-name" = "{}"'
 """Labels that GKE gives its nodes: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/creating-managing-labels"""
-MINUTE_S = 60
 MOST_CHANNELS = 5
-LONGEST_MINUTES = 23 * 60
-"""Of a condition: https://docs.cloud.google.com/monitoring/quotas#alerting_uptime_checks_limits"""
 
 
 class GcpGuardArgs(TypedDict):
@@ -63,23 +53,12 @@ class GcpGuard(pulumi.ComponentResource):
         check_args(GcpGuardArgs, args)
         super().__init__("rackwright:index:GcpGuard", name, None, opts)
         plan, labels = part(CostAlertsPlan, args["guard"]), gcp_labels(part(tuple[tuple[str, str], ...], args["tags"]))
-        channels = [self._mail(name, number, address, args["project"], labels) for number, address in enumerate(plan.emails)]
+        channels = mail_channels(self, name, plan.emails, args["project"], labels)
         if plan.budget_usd_per_month is not None and plan.billing_account:
             self._budget(name, plan, args, labels[STACK_LABEL], channels)
         for pool in args["pools"] if plan.idle_minutes else ():
             self._idle(name, plan, pool, args, channels, labels)
         self.register_outputs({})
-
-    def _mail(self, name: str, number: int, address: str, project: Input[str], labels: Mapping[str, str]) -> Output[str]:
-        return NotificationChannel(
-            child(name, "mail", number),
-            project=project,
-            display_name=f"Alerts of {name}",
-            type="email",
-            labels={"email_address": address},
-            user_labels=labels,
-            opts=ResourceOptions(parent=self),
-        ).name
 
     def _budget(self, name: str, plan: CostAlertsPlan, args: GcpGuardArgs, label: str, channels: list[Output[str]]) -> None:
         """At most five channels: https://docs.cloud.google.com/billing/docs/how-to/budgets-notification-recipients"""
@@ -106,18 +85,8 @@ class GcpGuard(pulumi.ComponentResource):
     ) -> None:
         """Alert on the highest CPU use of all nodes of a pool; a pool without nodes has no data and no alert."""
         minutes = min(plan.idle_minutes or 0, LONGEST_MINUTES)
-        cluster = Output.from_input(args["cluster_name"])
-        idle = AlertPolicyConditionConditionThresholdArgs(
-            filter=cluster.apply(lambda named: f"{CPU} AND {POOL.format(named, pool)}"),
-            comparison="COMPARISON_LT",
-            threshold_value=plan.idle_cpu_percent / 100,
-            duration=f"{minutes * MINUTE_S}s",
-            aggregations=[
-                AlertPolicyConditionConditionThresholdAggregationArgs(
-                    alignment_period=f"{MINUTE_S}s", per_series_aligner="ALIGN_MAX", cross_series_reducer="REDUCE_MAX"
-                )
-            ],
-        )
+        nodes = Output.from_input(args["cluster_name"]).apply(lambda cluster: POOL.format(cluster, pool))
+        idle = idle_condition(nodes, plan.idle_cpu_percent, minutes, "REDUCE_MAX")
         AlertPolicy(
             child(name, "idle", pool),
             project=args["project"],
