@@ -40,11 +40,18 @@ def box_plan(context: CompileContext) -> StackPlan:
 
 def _box(context: CompileContext, zone: str) -> BoxPlan:
     machine = context.machine
+    root = DiskPlan(ROOT_GIB[machine.kind], iops=3000, throughput_mib_s=125)
+    return box_machine(context, zone, box_image(machine.kind, machine.cpu_arch), root, "box_setup.sh")
+
+
+def box_machine(context: CompileContext, zone: str, image: str, root: DiskPlan, script: str) -> BoxPlan:
+    """The machine of a box on any cloud. script: file of this package that sets it up."""
+    machine = context.machine
     return BoxPlan(
         machine=machine.name,
         zone=zone,
-        image=box_image(machine.kind, machine.cpu_arch),
-        root=DiskPlan(ROOT_GIB[machine.kind], iops=3000, throughput_mib_s=125),
+        image=image,
+        root=root,
         data=data_disk(context),
         capacity=capacity_plan(context),
         accelerator=machine.accelerator or "",
@@ -52,7 +59,7 @@ def _box(context: CompileContext, zone: str) -> BoxPlan:
         local_nvme=bool(machine.local_nvme_count),
         idle_stop_minutes=IDLE_STOP_MINUTES,
         idle_cpu_percent=idle_cpu_percent(machine),
-        setup_script=files("rackwright.compile.blueprints").joinpath("box_setup.sh").read_text(),
+        setup_script=files("rackwright.compile.blueprints").joinpath(script).read_text(),
         ingress=ssh_ranges(context.spec),
         kind=machine.kind,
         cpu_arch=machine.cpu_arch,

@@ -1,17 +1,15 @@
 """Box on Google Cloud: one machine of Compute Engine without a public address, reached through Identity-Aware Proxy."""
 
-from importlib.resources import files
+from dataclasses import replace
 
 from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
-from rackwright.compile.blueprints.box import ROOT_GIB, idle_cpu_percent, ssh_ranges
+from rackwright.compile.blueprints.box import ROOT_GIB, box_machine
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.network.address_plan import gce_box_network
 from rackwright.compile.network.place import place_plan
-from rackwright.compile.nodes.capacity import capacity_plan
-from rackwright.compile.storage.buckets import bucket_plans, data_disk, grants
+from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import BlueprintKind, BoxPlan, DiskPlan, IdentityPlan, KeyPlan, NetworkPlan, NicPlan, StackPlan, VersionPins
-from rackwright.stackplan.capacity import IDLE_STOP_MINUTES
 from rackwright.stackplan.images import box_image
 
 SERVICES = ("projects", "compute", "identity", "keys", "object-store", "registry", "logs", "metrics", "machine-access", "secrets")
@@ -40,22 +38,10 @@ def gce_box_plan(context: CompileContext) -> StackPlan:
 
 def _box(context: CompileContext, zone: str, network: NetworkPlan) -> BoxPlan:
     machine = context.machine
-    return BoxPlan(
-        machine=machine.name,
-        zone=zone,
-        image=box_image(machine.kind, machine.cpu_arch, profile(machine.cloud).box_images),
-        root=DiskPlan(ROOT_GIB[machine.kind], kind=machine.boot_disk),
-        data=data_disk(context),
-        capacity=capacity_plan(context),
-        accelerator=machine.accelerator or "",
-        accelerator_count=machine.accelerator_count,
-        local_nvme=bool(machine.local_nvme_count),
-        idle_stop_minutes=IDLE_STOP_MINUTES,
-        idle_cpu_percent=idle_cpu_percent(machine),
-        setup_script=files("rackwright.compile.blueprints").joinpath("box_gce_setup.sh").read_text(),
-        ingress=ssh_ranges(context.spec),
-        kind=machine.kind,
-        cpu_arch=machine.cpu_arch,
+    image = box_image(machine.kind, machine.cpu_arch, profile(machine.cloud).box_images)
+    root = DiskPlan(ROOT_GIB[machine.kind], kind=machine.boot_disk)
+    return replace(
+        box_machine(context, zone, image, root, "box_gce_setup.sh"),
         attached_accelerator=machine.gke_accelerator_label if "+" in machine.name else "",
         nics=_nics(network),
         is_reservation_bound=CapacityMode.ON_DEMAND not in machine.capacity_modes,

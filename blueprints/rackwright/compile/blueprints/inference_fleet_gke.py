@@ -99,7 +99,7 @@ def _serving_objects(context: CompileContext, server: ModelServer, works: tuple[
 
 
 def _pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
-    """The pool of the replicas, or those of a fallback, with a disk for the weights; on TPU each node is a slice of its own.
+    """The pool of the replicas, or those of a fallback, with a disk for the weights. On TPU each node is one slice.
 
     GKE starts one node per zone.
     """
