@@ -45,7 +45,7 @@ GCP = CloudProfile(
     supports=frozenset(
         {
             *("blueprint.cluster", "blueprint.gateway", "blueprint.notify", "blueprint.pools", "blueprint.safety", "blueprint.ssh_from"),
-            *("blueprint.storage", "box.alerts", "capacity.calendar", "capacity.fallback", "capacity.reservation", "cluster.alerts"),
+            *("blueprint.storage", "capacity.calendar", "capacity.fallback", "capacity.reservation", "project.alerts"),
             *("key", "layers", "network.cidr", "network.existing", "permissions_boundary", "role", "roles"),
             *("quotas", "serve.multi_node", "serve.sharing"),
         }

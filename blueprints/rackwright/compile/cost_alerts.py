@@ -22,11 +22,11 @@ IDLE_CORES, IDLE_MIN_PERCENT = 0.5, 2.0
 def with_cost_alerts(context: CompileContext, plan: StackPlan) -> StackPlan:
     """The plan with cost alerts: on AWS, whose key serves their topic, and on Google Cloud, which has no reminders; a box has no budget
     there (R-117). Without idle alarm a box has no idle stop."""
-    if plan.cluster and supports(plan.place.cloud, "cluster.alerts"):
+    if plan.cluster and supports(plan.place.cloud, "project.alerts"):
         return _with_project_alerts(context, plan)
     has_alerts = profile(plan.place.cloud).has_cost_alerts
     box = plan.box
-    if not has_alerts and not (box and supports(plan.place.cloud, "box.alerts")):
+    if not has_alerts and not (box and supports(plan.place.cloud, "project.alerts")):
         return plan
     if box and not context.spec.blueprint.safety.idle_alarm:
         box = replace(box, idle_stop_minutes=None)

@@ -64,7 +64,7 @@ def with_wake_signal(server: ModelServer) -> ModelServer:
 
 
 def model_routes(stack: str, options: EnvoyOptions, routes: tuple[Route, ...], proxies: int) -> Iterator[ManifestPlan]:
-    """An HTTPRoute per model with its policy. proxies: that share the limit of a rate, each with a count of its own."""
+    """An HTTPRoute per model with its policy. proxies: number of proxies that share a rate limit; each counts its requests separately."""
     for index, route in enumerate(routes):
         rules = [_rule(options, route, len(routes) > 1)]
         # The router reads the bodies of requests that match a route, so requests without the header need one.

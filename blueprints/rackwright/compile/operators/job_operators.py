@@ -25,7 +25,7 @@ MPI_JOB = "kubeflow.org/mpijob"
 
 
 def job_operator_releases(context: CompileContext) -> tuple[ReleasePlan, ...]:
-    """The charts. JobSet is a release of its own, so the Trainer's chart does not install it again."""
+    """The charts. The stack installs JobSet separately, so the Trainer's chart does not install it again."""
     made = {"kubeflow-trainer": _trainer, "kuberay": _kuberay}
     return tuple(made[name]() for name in context.spec.blueprint.operators if name in made)
 

@@ -28,8 +28,8 @@ ALWAYS_ON = {
 def subnets(context: SpecContext) -> Iterator[tuple[At, Place, ExistingSubnet]]:
     """Every existing subnet with its path and place; one that is given by its ID alone has the defaults of a described one."""
     for at, place in context.places:
-        there = place.network.existing
-        for i, entry in enumerate(there.subnets if there else ()):
+        network = place.network.existing
+        for i, entry in enumerate(network.subnets if network else ()):
             where = at / "network" / "existing" / "subnets" / i
             yield where, place, entry if isinstance(entry, ExistingSubnet) else ExistingSubnet(id=entry)
 
@@ -39,14 +39,14 @@ def network_has_google_ids(context: SpecContext) -> Iterator[Violation]:
     """An existing network is given by its name or path, and each subnet once by its path, in a region of the place and in the project of
     the network."""
     for at, place in context.places:
-        there, cloud, seen = place.network.existing, profile(place.cloud), set[str]()
-        if there is None:
+        network, cloud, seen = place.network.existing, profile(place.cloud), set[str]()
+        if network is None:
             continue
-        named = re.fullmatch(cloud.network_id, there.vpc) if isinstance(there.vpc, str) else None
+        named = re.fullmatch(cloud.network_id, network.vpc) if isinstance(network.vpc, str) else None
         where = at / "network" / "existing"
-        if isinstance(there.vpc, str) and not named:
+        if isinstance(network.vpc, str) and not named:
             yield Violation(
-                where / "vpc", f"write {cloud.network_form}; `gcloud compute networks list` lists them", _not(there.vpc, "network")
+                where / "vpc", f"write {cloud.network_form}; `gcloud compute networks list` lists them", _not(network.vpc, "network")
             )
         host = (named["owner"] if named else None) or place.project
         for subnet_at, other, entry in subnets(context):
@@ -187,10 +187,12 @@ def switches_have_an_effect(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-276", link=SHARED_VPC, on=GCP, of_candidate=True)
 def box_has_its_own_account_and_firewall(context: SpecContext) -> Iterator[Violation]:
-    """A box on Google Cloud has a service account of its own, and a firewall rule in its project: it is in no Shared VPC."""
+    """The stack of a box on Google Cloud creates its service account, and its firewall rule in the project of the stack."""
     for at, place in context.places if context.kinds == {BOX} else ():
         if place.roles:
-            yield Violation(at / "roles", "remove it", "A box has a service account of its own, and `roles` replaces none", about_key=True)
+            yield Violation(
+                at / "roles", "remove it", "The stack creates the service account of a box, so `roles` has no effect", about_key=True
+            )
         if host := _host_project(place):
             message = (
                 f"The network is in project {host}, and the firewall rule of a box is made in {place.project or 'the project of the stack'}"

@@ -21,6 +21,6 @@ def mail_server_has_recipients(context: SpecContext) -> Iterator[Violation]:
 def billing_account_is_of_google_cloud(context: SpecContext) -> Iterator[Violation]:
     """`billing_account` is valid for gcp only."""
     for at, place in context.places:
-        if place.billing_account is not None and not supports(place.cloud, "cluster.alerts"):
+        if place.billing_account is not None and not supports(place.cloud, "project.alerts"):
             message = f"`billing_account` is valid for gcp only; this place is on {place.cloud}"
             yield Violation(at / "billing_account", "leave it out", message, about_key=True)

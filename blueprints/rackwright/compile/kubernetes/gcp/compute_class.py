@@ -29,7 +29,7 @@ def in_compute_class(pools: tuple[PoolPlan, ...], stack: str) -> tuple[PoolPlan,
 
 
 def compute_class(pools: tuple[PoolPlan, ...], stack: str) -> tuple[ManifestPlan, ...]:
-    """The class of a fallback's pools, the preferred first; none for a pool alone. GKE creates no pools of its own for it."""
+    """The ComputeClass of the pools of a fallback, most preferred first; empty for a single pool. GKE adds no further pools to it."""
     if len(pools) < 2:
         return ()
     ordered = sorted(pools, key=lambda pool: pool.preference)

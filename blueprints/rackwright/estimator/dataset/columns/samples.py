@@ -118,7 +118,7 @@ def _batch(row: PrintedRow, network: ImageNetwork, count: int, training: bool, c
 
 
 def is_over_cores(row: PrintedRow) -> bool:
-    """Return whether each core has batches of its own, waiting in a queue."""
+    """Return whether every core processes separate batches from a queue."""
     return "over the cores" in row.lower("scenario")
 
 

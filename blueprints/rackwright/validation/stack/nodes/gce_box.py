@@ -112,6 +112,6 @@ def box_has_a_budget(context: StackContext) -> Iterator[Violation]:
 @rule("R-117", Level.WARNING, "https://docs.cloud.google.com/monitoring/alerts", on=GCP)
 def idle_alert_has_recipients(plan: StackPlan) -> Iterator[Violation]:
     """The alert on a box that is idle and has not stopped itself has at least one recipient."""
-    if plan.box and plan.box.idle_stop_minutes and plan.guard and supports(plan.place.cloud, "box.alerts") and not plan.guard.emails:
+    if plan.box and plan.box.idle_stop_minutes and plan.guard and supports(plan.place.cloud, "project.alerts") and not plan.guard.emails:
         message = "The alert on an idle machine has no recipient"
         yield Violation(At() / "guard" / "emails", "set `blueprint.notify` to an email address", message)
